@@ -1,0 +1,1 @@
+"""Where guests run: `process`, `docker`, `fake`, behind the one small interface of `base`."""
