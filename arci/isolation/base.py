@@ -78,8 +78,8 @@ class TrialPlan:
 class ProcessSpec:
     """One guest process.
 
-    `argv` empty means the image's ENTRYPOINT + CMD (docker, agent role only). `env` is added to the image's (docker) or
-    to a clean environment (process); nothing of the host's leaks in. `stdin`: None keeps it open for `Guest.send`; bytes
+    `argv` empty means the image's ENTRYPOINT + CMD (docker, agent role). `env` is added to the image's (docker) or to
+    a clean environment (process); nothing of the host's leaks in. `stdin`: None keeps it open for `Guest.send`; bytes
     are delivered whole, then the process sees end of file. `status_token` (agent role): `arci-init` connects to the
     boundary, says `ARCI status <token>` and reports there; without it, nothing is reported.
     """

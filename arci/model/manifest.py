@@ -68,7 +68,7 @@ class Contract:
     required_tools: tuple[str, ...]
     max_calls_per_tool: dict[str, int]
     hard: tuple[str, ...]
-    """Names of invariants whose violation BLOCKs: max_tool_calls, forbidden_tools, required_tools, max_calls_per_tool."""
+    """Names of the invariants (the four fields above) whose violation BLOCKs."""
 
 
 @dataclass(frozen=True, slots=True)
