@@ -1,1 +1,83 @@
-"""TODO."""
+"""The command line: parse, call, render, exit. No logic lives here; commands are imported when they are called."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from arci import __version__
+from arci.errors import EXIT_USAGE, ArciError
+
+__all__ = ["main"]
+
+# Usage errors end with 64, so that 2 always means INCONCLUSIVE.
+click.UsageError.exit_code = EXIT_USAGE
+
+_COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("arci.cli.run", "Run an experiment, gate it, and exit with its verdict."),
+    "seal": ("arci.cli.descriptor", "Resolve and seal a descriptor without running it."),
+    "schema": ("arci.cli.descriptor", "Print the JSON Schema of the descriptor."),
+    "gate": ("arci.cli.results", "Decide a recorded run again; exit with its verdict."),
+    "report": ("arci.cli.results", "Tell a recorded run for people."),
+    "show": ("arci.cli.results", "Show one trial's record and trace."),
+    "logs": ("arci.cli.results", "Print what a trial's guests wrote."),
+    "images": ("arci.cli.images", "Build, list, prune, save and load images."),
+    "clean": ("arci.cli.clean", "Remove what dead runs left on the engine."),
+}
+"""Name -> module that holds it, and the line that `arci --help` shows without importing that module."""
+
+
+class _Lazy(click.Group):
+    """A group that imports a command only when it is called: `arci --help` must not pay for all of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(_COMMANDS[cmd_name][0]), cmd_name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            error.message = f"{error.message} Commands: {', '.join(_COMMANDS)}."
+            raise
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="arci")
+def arci() -> None:
+    """Did this change make the agent less reliable?
+
+    Exit codes: 0 PASS, 1 BLOCK, 2 INCONCLUSIVE, 3 ERROR, 64 usage or descriptor, 69 no engine, 130 interrupted.
+    """
+
+
+def main(args: list[str] | None = None) -> NoReturn:
+    """Entry point: every expected error becomes its message on stderr and its exit code."""
+    try:
+        code: Any = arci.main(args=args, prog_name="arci", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = EXIT_USAGE if isinstance(error, click.UsageError) else error.exit_code
+    except ArciError as error:
+        click.echo(f"arci: {error}" if "\n" not in str(error) else str(error), err=True)
+        code = error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        code = 130
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone; nothing more to tell
+        code = 141
+    sys.exit(code if isinstance(code, int) else 0)

@@ -25,6 +25,7 @@ __all__ = [
     "Manifest",
     "Occurrence",
     "Task",
+    "identity_digest",
     "manifest_sha256",
 ]
 
@@ -224,6 +225,21 @@ class Manifest:
             if condition.id == condition_id:
                 return condition
         raise KeyError(condition_id)
+
+    def image_digests(self, arm: str) -> dict[str, str]:
+        """What the records of an arm name under `images`: role -> digest of what that role runs. KeyError on a manifest
+        that does not name it. docker: of the image identity; process: of the source (`project` for the trusted side)."""
+        project = self.images.get("project")
+        return {
+            "agent": identity_digest(self.images[arm]),
+            "boundary": identity_digest(project if project is not None else self.images["boundary"]),
+            "grader": identity_digest(project if project is not None else self.images["grader"]),
+        }
+
+
+def identity_digest(identity: Mapping[str, Any]) -> str:
+    """The digest by which a record names an image or a source: its own `sha256`, which covers what decides."""
+    return str(identity["sha256"])
 
 
 def _arm(name: str, value: Mapping[str, Any]) -> Arm:

@@ -1,1 +1,1 @@
-"""TODO."""
+"""From planned trials to records: one trial, all trials, preflight, progress. Imports nothing eagerly."""

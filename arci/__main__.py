@@ -1,0 +1,5 @@
+"""`python -m arci`."""
+
+from arci.cli import main
+
+main()

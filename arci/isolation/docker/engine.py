@@ -1,0 +1,137 @@
+"""The only place that makes a docker client: finds the engine, agrees on a version, and calls it from worker threads.
+
+Every call has a deadline of our own (a socket timeout is none) and every foreign error leaves as EngineError.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import anyio
+import anyio.to_thread
+import docker
+import docker.constants
+import docker.tls
+import docker.utils
+
+from arci.errors import EngineError, EngineUnavailable
+from arci.isolation.docker.endpoint import Endpoint, TlsFiles, find_endpoints
+from arci.isolation.docker.trouble import FOREIGN, engine_error
+
+__all__ = ["FORBIDDEN", "Engine", "connect"]
+
+T = TypeVar("T")
+
+FORBIDDEN: str | None = None
+"""Why no engine may be used in this process (tests without the marker); None where one may."""
+
+_PING_S = 10.0
+_SOCKET_S = 600
+"""What ends a worker thread whose call was given up; far above every deadline of `Engine.call`."""
+_THREADS = 64
+_OLDEST_VERSION = docker.constants.MINIMUM_DOCKER_API_VERSION
+_NEWEST_VERSION = docker.constants.DEFAULT_DOCKER_API_VERSION
+
+
+class Client(docker.APIClient):
+    """The library's low-level client, without its habit of asking credential helpers before every build."""
+
+    def _set_auth_headers(self, headers: dict[str, str]) -> None:
+        """A configured but absent helper would break builds from local images; pulls ask by themselves."""
+
+
+class Engine:
+    """An engine that answered. `api` is the library's client, for functions given to `call`."""
+
+    def __init__(self, api: docker.APIClient, endpoint: Endpoint) -> None:
+        self.api = api
+        self.endpoint = endpoint.url
+        self.why = endpoint.why
+        self._limiter = anyio.CapacityLimiter(_THREADS)
+
+    async def call(self, operation: str, function: Callable[..., T], *args: Any, timeout_s: float, **kwargs: Any) -> T:
+        """`function(*args, **kwargs)` in a worker thread. EngineError for whatever the client raises, and when
+        `timeout_s` seconds have passed: the call is then given up, and may still take effect on the engine."""
+        with anyio.move_on_after(timeout_s):
+            try:
+                return await anyio.to_thread.run_sync(
+                    partial(function, *args, **kwargs), abandon_on_cancel=True, limiter=self._limiter
+                )
+            except FOREIGN as error:
+                raise engine_error(operation, error) from error
+        raise EngineError(operation, f"the engine did not answer within {timeout_s:g} s.")
+
+    def close(self) -> None:
+        """Close the pooled connections. Attached streams live on."""
+        self.api.close()
+
+
+async def connect() -> Engine:
+    """The engine to use, found as `docker` finds it. EngineUnavailable names the endpoint and why it was chosen."""
+    if FORBIDDEN is not None:
+        raise RuntimeError(FORBIDDEN)
+    refused: EngineUnavailable | None = None
+    for endpoint in find_endpoints(os.environ, Path.home()):
+        try:
+            return await _connect_to(endpoint)
+        except EngineUnavailable as error:
+            refused = refused or error
+    assert refused is not None
+    raise refused
+
+
+async def _connect_to(endpoint: Endpoint) -> Engine:
+    with anyio.move_on_after(_PING_S):
+        try:
+            api = await anyio.to_thread.run_sync(_open, endpoint, abandon_on_cancel=True)
+        except FOREIGN as error:
+            raise _unavailable(endpoint, engine_error("connect", error)) from error
+        return Engine(api, endpoint)
+    raise _unavailable(endpoint, EngineError("connect", f"no answer within {_PING_S:g} s."))
+
+
+def _open(endpoint: Endpoint) -> docker.APIClient:
+    """Two clients, because the library fixes the version in the first one's constructor."""
+    first = _client(endpoint, _OLDEST_VERSION, timeout_s=int(_PING_S))
+    try:
+        # Without a version in the path: some engines and proxies answer no other ping.
+        answer = first.get(f"{first.base_url}/_ping", timeout=_PING_S)
+        answer.raise_for_status()
+        version = _agreed(answer.headers.get("API-Version"))
+    finally:
+        first.close()
+    return _client(endpoint, version, timeout_s=_SOCKET_S)
+
+
+def _agreed(offered: str | None) -> str:
+    if not offered:
+        return _OLDEST_VERSION
+    return offered if docker.utils.version_lt(offered, _NEWEST_VERSION) else _NEWEST_VERSION
+
+
+def _client(endpoint: Endpoint, version: str, *, timeout_s: int) -> docker.APIClient:
+    client = Client(
+        base_url=endpoint.url,
+        version=version,
+        timeout=timeout_s,
+        tls=_tls(endpoint.tls) if endpoint.tls is not None else False,
+        max_pool_size=_THREADS,
+    )
+    # A proxy or CA bundle of the environment is for the outside world, never for the engine.
+    client.trust_env = False
+    return client
+
+
+def _tls(files: TlsFiles) -> docker.tls.TLSConfig:
+    pair = (files.cert, files.key) if files.cert and files.key else None
+    return docker.tls.TLSConfig(client_cert=pair, ca_cert=files.ca, verify=files.verify)
+
+
+def _unavailable(endpoint: Endpoint, error: EngineError) -> EngineUnavailable:
+    reason = error.message.removeprefix("connect: ")
+    hint = error.hint or "start the engine, or set DOCKER_HOST; `--isolation process` needs no engine"
+    return EngineUnavailable(f"container engine at {endpoint.url} (chosen because {endpoint.why}): {reason}", hint=hint)

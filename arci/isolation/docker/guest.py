@@ -1,0 +1,165 @@
+"""One container as a `Guest`: its attached streams, its end, its stop. The container is made elsewhere."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+import anyio
+
+from arci.errors import EngineError
+from arci.isolation.base import Chunk, Exit
+from arci.isolation.docker.demux import Demux
+from arci.isolation.docker.engine import Engine
+from arci.isolation.docker.stream import AttachedStream
+
+__all__ = ["DockerGuest"]
+
+_CALL_S = 60.0
+_RECONCILE_S = 5.0
+"""How often a guest whose stream stays silent is looked at through the engine."""
+_DRAIN_S = 2.0
+"""How long after a container's end its stream may stay open before we stop listening."""
+_UNREAD_BYTES = 16 << 20
+"""Output nobody has fetched yet; past it we stop reading, and the engine holds the guest back."""
+
+
+class DockerGuest:
+    def __init__(self, engine: Engine, container_id: str, stream: AttachedStream) -> None:
+        self.container_id = container_id
+        self._engine = engine
+        self._stream = stream
+        self._chunks: deque[Chunk] = deque()
+        self._unread = 0
+        self._news = anyio.Event()  # set when a chunk came, was taken, or the stream ended
+        self._ended = anyio.Event()  # the stream is at its end
+        self._exit: Exit | None = None
+        self._killed = False
+        self._broken: str | None = None  # what was wrong with the stream, where it was not the engine's framing
+
+    @property
+    def has_ended(self) -> bool:
+        """True once its stream is at its end."""
+        return self._ended.is_set()
+
+    async def pump(self) -> None:
+        """Read the stream to its end; run by the pod in its task group."""
+        demux = Demux()
+        try:
+            while data := await self._stream.receive():
+                for chunk in demux.feed(data):
+                    self._chunks.append(chunk)
+                    self._unread += len(chunk.data)
+                self._tell()
+                while self._unread > _UNREAD_BYTES and not self._ended.is_set():
+                    await self._news.wait()
+        except ValueError as error:
+            self._broken = str(error)
+        finally:
+            self._ended.set()
+            self._tell()
+
+    async def send(self, data: bytes) -> None:
+        await self._stream.send(data)
+
+    async def output(self) -> AsyncIterator[Chunk]:
+        while True:
+            while self._chunks:
+                chunk = self._chunks.popleft()
+                self._unread -= len(chunk.data)
+                self._tell()
+                yield chunk
+            if self._ended.is_set():
+                return
+            await self._news.wait()
+
+    async def wait(self, timeout_s: float) -> Exit | None:
+        """The end of the stream is the sign, the engine the witness; a silent stream is reconciled with the engine."""
+        if self._broken is not None:
+            raise EngineError("read a container's output", self._broken)
+        lag_s = 0.005
+        with anyio.move_on_after(timeout_s):
+            while self._exit is None:
+                with anyio.move_on_after(_RECONCILE_S):
+                    await self._ended.wait()
+                await self._reconcile()
+                if self._exit is None and self._ended.is_set():
+                    # The stream broke, or the engine's books lag behind the container's end.
+                    await anyio.sleep(lag_s)
+                    lag_s = min(2 * lag_s, 1.0)
+        return self._exit
+
+    async def stop(self, grace_s: float) -> Exit:
+        if self._exit is None and grace_s > 0:
+            self._killed = await self._signal("SIGTERM")
+            await self.wait(grace_s)
+        if self._exit is None:
+            self._killed = await self._signal("SIGKILL")
+            await self.wait(_CALL_S)
+        if self._exit is None:
+            raise EngineError(
+                "stop a container",
+                f"{self.container_id[:12]} does not end after SIGKILL and {_CALL_S:.0f} s.",
+                hint=f"docker rm -f {self.container_id[:12]}",
+            )
+        return self._exit
+
+    def close(self) -> None:
+        """Let go of the stream."""
+        self._stream.close()
+        self._ended.set()
+        self._tell()
+
+    async def _signal(self, name: str) -> bool:
+        """True if the container was there to be signalled."""
+        try:
+            await self._engine.call(
+                "signal a container", self._engine.api.kill, self.container_id, name, timeout_s=_CALL_S
+            )
+        except EngineError as error:
+            if error.status not in (404, 409):  # gone, or not running: what we wanted
+                raise
+            return False
+        return True
+
+    async def _reconcile(self) -> None:
+        """Ask the engine whether the container has ended, and keep how."""
+        state = (await self._inspect())["State"]
+        if state["Running"] or state.get("Status") in ("created", "running", "paused"):
+            return
+        if not self._ended.is_set():
+            with anyio.move_on_after(_DRAIN_S):
+                await self._ended.wait()
+            self.close()
+        self._exit = exit_of_state(state, killed_by_us=self._killed)
+
+    async def _inspect(self) -> dict[str, dict[str, object]]:
+        answer: dict[str, dict[str, object]] = await self._engine.call(
+            "inspect a container", self._engine.api.inspect_container, self.container_id, timeout_s=_CALL_S
+        )
+        return answer
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = anyio.Event()
+
+
+def exit_of_state(state: dict[str, object], *, killed_by_us: bool) -> Exit:
+    """The engine's `State` of a container that is not running, as data. Pure.
+
+    A container that never started has no code: the engine then says 0 (tried), which must never count as success.
+    """
+    code = state.get("ExitCode")
+    started = not str(state.get("StartedAt") or "0001").startswith("0001")
+    oom = state.get("OOMKilled")
+    detail = ""
+    with suppress(TypeError):
+        detail = str(state.get("Error") or "")
+    return Exit(
+        code=code if started and isinstance(code, int) else None,
+        killed_by_us=killed_by_us and code in (137, 143),
+        oom_killed=oom if isinstance(oom, bool) else None,
+        started=started,
+        detail=detail,
+    )

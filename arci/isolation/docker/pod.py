@@ -1,0 +1,171 @@
+"""The three containers of one trial attempt: which image, namespace, mounts and user each role gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from arci.errors import EngineError
+from arci.isolation.base import ProcessSpec, RunPlan, TrialPlan
+from arci.isolation.docker.containers import CALL_S, Containers
+from arci.isolation.docker.guest import DockerGuest
+from arci.isolation.docker.labels import labels
+from arci.isolation.docker.relay import point_relay
+from arci.isolation.docker.spec import (
+    AGENT_PORT,
+    BOUNDARY_CAPS,
+    ENVIRONMENT_UID,
+    EVIDENCE_DIR,
+    INIT,
+    LAUNCH,
+    RUNTIME_DIR,
+    SLOT_DIR,
+    WORKDIR,
+    ImageFacts,
+    Mount,
+    container_config,
+)
+from arci.isolation.groups import task_group
+from arci.model.trial import Role
+
+__all__ = ["DockerPod", "PodParts"]
+
+_AUTO_UID = 61000
+"""With `user: auto` slot n runs its agent as this uid + n."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodParts:
+    """What a slot lends to the pod of one attempt."""
+
+    images: Mapping[str, ImageFacts]
+    runtime_volume: str
+    slot_volume: str
+    work_volume: str
+    agent_holder: DockerGuest
+    trusted_holder: DockerGuest
+    socket_path: str
+    files: int
+    slot_number: int
+
+
+class DockerPod:
+    def __init__(self, run: RunPlan, plan: TrialPlan, containers: Containers, parts: PodParts) -> None:
+        self.listen = f"unix:{parts.socket_path}"
+        self.dial = f"tcp:127.0.0.1:{AGENT_PORT}"
+        self.work_volume = parts.work_volume
+        self._run = run
+        self._plan = plan
+        self._containers = containers
+        self._parts = parts
+        self._guests: dict[Role, DockerGuest] = {}
+
+    @property
+    def guests(self) -> tuple[DockerGuest, ...]:
+        return tuple(self._guests.values())
+
+    def workdir(self, role: Role) -> str:
+        return WORKDIR if role is Role.AGENT else "/tmp"
+
+    def source(self, role: Role) -> str:
+        return "."  # the image's working directory, in which every guest starts
+
+    def python(self, role: Role, guest: str, *args: str) -> tuple[str, ...]:
+        uid = ("--uid", str(ENVIRONMENT_UID)) if guest == "recorder" else ()
+        return ("python3", "-I", "-S", LAUNCH, guest, *args, *uid)
+
+    async def start(self, role: Role, process: ProcessSpec) -> DockerGuest:
+        if role in self._guests:
+            raise EngineError("start a guest", f"the pod has a {role} already.")
+        if role is Role.AGENT:
+            await point_relay(self._parts.agent_holder, self._parts.socket_path)
+        guest = await self._containers.launch(self._config(role, process))
+        self._guests[role] = guest
+        if role is not Role.BOUNDARY:
+            await guest.send(header(process))
+        elif process.stdin is not None:
+            await guest.send(process.stdin)
+        return guest
+
+    async def get(self, role: Role, path: str, limit_bytes: int) -> bytes:
+        keeper = self._guests.get(Role.BOUNDARY)
+        if role is not Role.AGENT or keeper is None:
+            raise EngineError("read a workdir", f"no living container holds the {role}'s workdir.")
+        engine = self._containers.engine
+        try:
+            data: bytes = await engine.call(
+                "read a workdir",
+                _read_archive,
+                engine.api,
+                keeper.container_id,
+                f"{EVIDENCE_DIR}/{path}",  # "." too: the engine then names the members relative to it
+                limit_bytes,
+                timeout_s=CALL_S,
+            )
+        except EngineError as error:
+            if error.status == 404:
+                raise FileNotFoundError(path) from None
+            raise
+        return data
+
+    async def end(self) -> None:
+        """Every process of the pod is gone when this returns."""
+        async with task_group() as group:
+            for guest in self._guests.values():
+                group.start_soon(guest.stop, 0.0)
+        for guest in self._guests.values():
+            guest.close()
+
+    def _config(self, role: Role, process: ProcessSpec) -> dict[str, Any]:
+        parts, limits = self._parts, self._run.manifest.isolation
+        image = parts.images[self._plan.arm if role is Role.AGENT else role.value]
+        argv = process.argv or (*image.entrypoint, *image.cmd)
+        mounts = [Mount(parts.runtime_volume, RUNTIME_DIR)]
+        env, user, caps = {"HOME": "/tmp", "TMPDIR": "/tmp", **process.env}, None, limits.caps
+        if role is Role.BOUNDARY:
+            mounts += [Mount(parts.slot_volume, SLOT_DIR, read_only=False), Mount(parts.work_volume, EVIDENCE_DIR)]
+            user, caps = "0:0", BOUNDARY_CAPS
+        else:
+            status = ("--status", self.dial) if process.status_token is not None else ()
+            argv = (INIT, "init", *status, "--", *argv)
+        if role is Role.AGENT:
+            mounts.append(Mount(parts.work_volume, WORKDIR, read_only=False))
+            env = {**env, "HOME": WORKDIR, **process.env}
+            user = str(_AUTO_UID + parts.slot_number) if limits.user == "auto" else limits.user
+        elif role is Role.GRADER:
+            caps = ()
+        holder = parts.agent_holder if role is Role.AGENT else parts.trusted_holder
+        return container_config(
+            image,
+            argv,
+            env=env,
+            labels=labels(self._run.run_id, self._run.manifest.experiment_id, role, self._plan.trial_id),
+            network=holder.container_id,
+            limits=limits if role is Role.AGENT else replace(limits, read_only=True),
+            files=parts.files,
+            mounts=mounts,
+            user=user,
+            caps=caps,
+        )
+
+
+def header(process: ProcessSpec) -> bytes:
+    """What `arci-init` reads first: its status token, or the child's whole stdin."""
+    if process.status_token is not None:
+        return f"status {process.status_token}\n".encode()
+    body = process.stdin or b""
+    return b"feed %d\n" % len(body) + body
+
+
+def _read_archive(api: Any, container_id: str, path: str, limit_bytes: int) -> bytes:
+    chunks, _ = api.get_archive(container_id, path)
+    data = bytearray()
+    try:
+        for chunk in chunks:
+            data += chunk
+            if len(data) > limit_bytes:
+                raise ValueError(f"{path}: its archive is over {limit_bytes} bytes.")
+    finally:
+        chunks.close()
+    return bytes(data)

@@ -1,0 +1,140 @@
+"""Worker slots: for each arm a pair of holders whose namespaces the containers of one trial after another join.
+
+Per arm, so that nothing the candidate leaves behind can touch a trial of the baseline. Made when first needed.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import anyio
+
+from arci.isolation.base import RunPlan, TrialPlan
+from arci.isolation.docker.containers import Containers
+from arci.isolation.docker.guest import DockerGuest
+from arci.isolation.docker.labels import HOLDER, labels
+from arci.isolation.docker.pod import DockerPod, PodParts
+from arci.isolation.docker.relay import expect_line
+from arci.isolation.docker.spec import SLOT_DIR, ImageFacts, holder_config, workdir_volume
+from arci.isolation.groups import task_group
+
+__all__ = ["DockerSlots"]
+
+_SOCKETS_BYTES = 1 << 20
+
+
+@dataclass(slots=True)
+class Slot:
+    arm: str
+    number: int
+    volume: str
+    agent_side: DockerGuest
+    trusted_side: DockerGuest
+
+    @property
+    def is_alive(self) -> bool:
+        return not (self.agent_side.has_ended or self.trusted_side.has_ended)
+
+
+class DockerSlots:
+    """The slots of one run. `images`: `baseline`, `candidate`, `boundary`, `grader`, `runtime` -> facts."""
+
+    def __init__(
+        self, run: RunPlan, containers: Containers, *, images: Mapping[str, ImageFacts], runtime_volume: str, files: int
+    ) -> None:
+        self._run = run
+        self._containers = containers
+        self._images = images
+        self._runtime_volume = runtime_volume
+        self._files = files
+        self._idle: dict[str, list[Slot]] = {}
+        self._made = 0
+
+    @asynccontextmanager
+    async def pod(self, plan: TrialPlan) -> AsyncIterator[DockerPod]:
+        slot = await self._take(plan.arm)
+        pod = await self._open_pod(slot, plan)
+        try:
+            yield pod
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._close_pod(pod, slot)
+
+    async def _open_pod(self, slot: Slot, plan: TrialPlan) -> DockerPod:
+        name = secrets.token_hex(12)
+        volume = await self._containers.make_volume(
+            workdir_volume(
+                f"arci-work-{name}",
+                labels=self._labels("workdir", plan.trial_id),
+                size_bytes=self._run.manifest.isolation.disk_bytes,
+            )
+        )
+        parts = PodParts(
+            images=self._images,
+            runtime_volume=self._runtime_volume,
+            slot_volume=slot.volume,
+            work_volume=volume,
+            agent_holder=slot.agent_side,
+            trusted_holder=slot.trusted_side,
+            socket_path=f"{SLOT_DIR}/{name}.sock",
+            files=self._files,
+            slot_number=slot.number,
+        )
+        return DockerPod(self._run, plan, self._containers, parts)
+
+    async def _close_pod(self, pod: DockerPod, slot: Slot) -> None:
+        limits = self._run.manifest.isolation
+        try:
+            await pod.end()
+        finally:
+            self._containers.discard(pod.guests, (pod.work_volume,))
+            if limits.fresh_namespace or not limits.read_only or not slot.is_alive:
+                # A writable root lets a joined container write its holder's /etc/hosts (tried).
+                self._containers.discard((slot.agent_side, slot.trusted_side), (slot.volume,))
+            else:
+                self._idle.setdefault(slot.arm, []).append(slot)
+
+    async def _take(self, arm: str) -> Slot:
+        idle = self._idle.setdefault(arm, [])
+        while idle:
+            slot = idle.pop()
+            if slot.is_alive:
+                return slot
+            self._containers.discard((slot.agent_side, slot.trusted_side), (slot.volume,))
+        return await self._make(arm)
+
+    async def _make(self, arm: str) -> Slot:
+        self._made += 1
+        number = self._made
+        volume = await self._containers.make_volume(
+            {
+                "name": f"arci-slot-{self._run.run_id}-{number}",
+                "driver": "local",
+                "driver_opts": {"type": "tmpfs", "device": "tmpfs", "o": f"size={_SOCKETS_BYTES},mode=0755"},
+                "labels": self._labels("slot"),
+            }
+        )
+        sides: dict[str, DockerGuest] = {}
+
+        async def hold(side: str, slot_volume: str | None) -> None:
+            config = holder_config(
+                self._images["runtime"],
+                labels=self._labels(HOLDER),
+                limits=self._run.manifest.isolation,
+                files=self._files,
+                slot_volume=slot_volume,
+            )
+            guest = await self._containers.launch(config)
+            await expect_line(guest, b"ready", "start a holder")
+            sides[side] = guest
+
+        async with task_group() as group:
+            group.start_soon(hold, "agent", volume)
+            group.start_soon(hold, "trusted", None)
+        return Slot(arm, number, volume, sides["agent"], sides["trusted"])
+
+    def _labels(self, role: str, trial_id: str | None = None) -> dict[str, str]:
+        return labels(self._run.run_id, self._run.manifest.experiment_id, role, trial_id)

@@ -1,0 +1,188 @@
+"""What a container of ours looks like, as the engine's create request. Pure; one function decides, a test holds it.
+
+Hardening is here and nowhere else: all capabilities dropped, no new privileges, limits on memory, processes, CPU, files
+and disk, no network of its own, no bind, no socket, no log driver, read-only root, the image's volumes masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from arci.model.manifest import Isolation
+
+__all__ = [
+    "AGENT_PORT",
+    "BOUNDARY_CAPS",
+    "ENVIRONMENT_UID",
+    "EVIDENCE_DIR",
+    "INIT",
+    "LAUNCH",
+    "RUNTIME_DIR",
+    "SLOT_DIR",
+    "WORKDIR",
+    "ImageFacts",
+    "Mount",
+    "container_config",
+    "holder_config",
+    "workdir_volume",
+]
+
+RUNTIME_DIR = "/opt/arci"
+INIT = f"{RUNTIME_DIR}/bin/arci-init"
+LAUNCH = f"{RUNTIME_DIR}/lib/arci/guest/launch.py"
+WORKDIR = "/work"
+EVIDENCE_DIR = "/evidence"
+"""Where the boundary's container mounts the agent's workdir, read-only, to keep it alive."""
+SLOT_DIR = "/run/arci"
+AGENT_PORT = 47112
+"""The one port of the agent's side; its namespace is the slot's own, so the number only has to be unusual."""
+ENVIRONMENT_UID = 65532
+HOLDER_USER = "65533:65533"
+BOUNDARY_CAPS = ("KILL", "SETGID", "SETUID")
+"""The boundary runs the environment under another uid and must be able to end it."""
+
+_SCRATCH = "rw,exec,nosuid,nodev,mode=1777"
+_SHM_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFacts:
+    """What of an image matters for starting it. `id` is the engine's own, for this engine alone."""
+
+    id: str
+    user: str = ""
+    workdir: str = "/"
+    entrypoint: tuple[str, ...] = ()
+    cmd: tuple[str, ...] = ()
+    volumes: tuple[str, ...] = ()
+
+    @classmethod
+    def from_inspect(cls, inspect: Mapping[str, Any]) -> ImageFacts:
+        """From the engine's `GET /images/{id}/json`; empty and null alike."""
+        config = inspect.get("Config") or {}
+        return cls(
+            id=inspect["Id"],
+            user=config.get("User") or "",
+            workdir=config.get("WorkingDir") or "/",
+            entrypoint=tuple(config.get("Entrypoint") or ()),
+            cmd=tuple(config.get("Cmd") or ()),
+            volumes=tuple(sorted(config.get("Volumes") or ())),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    volume: str
+    target: str
+    read_only: bool = True
+
+
+def container_config(
+    image: ImageFacts,
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    labels: Mapping[str, str],
+    network: str,
+    limits: Isolation,
+    files: int | None,
+    mounts: Sequence[Mount] = (),
+    user: str | None = None,
+    caps: Sequence[str] = (),
+) -> dict[str, Any]:
+    """The create request of one guest. `network` is a container id to join, or `none`; `files` is already clamped.
+
+    `files` None leaves the engine's own limit, which is how it is found out.
+    """
+    masked = [path for path in image.volumes if path not in {m.target for m in mounts}]
+    size = f"size={limits.disk_bytes}"
+    tmpfs = dict.fromkeys(("/tmp", *masked), f"{_SCRATCH},{size}")
+    host: dict[str, Any] = {
+        "AutoRemove": False,
+        "Binds": None,
+        "CapAdd": sorted(caps),
+        "CapDrop": ["ALL"],
+        "Init": False,
+        "IpcMode": "private",
+        "LogConfig": {"Type": "none"},
+        "Memory": limits.memory_bytes,
+        "MemorySwap": limits.memory_bytes,
+        "Mounts": [_mount(m) for m in mounts],
+        "NetworkMode": network if network == "none" else f"container:{network}",
+        "PidsLimit": limits.pids,
+        "Privileged": False,
+        "ReadonlyRootfs": limits.read_only,
+        "RestartPolicy": {"Name": "no"},
+        "SecurityOpt": ["no-new-privileges"],
+        "ShmSize": min(_SHM_BYTES, limits.disk_bytes),
+        "Tmpfs": tmpfs,
+        "Ulimits": [] if files is None else [{"Name": "nofile", "Soft": files, "Hard": files}],
+    }
+    if limits.cpus is not None:
+        host["NanoCpus"] = int(limits.cpus * 1e9)
+    if limits.runtime is not None:
+        host["Runtime"] = limits.runtime
+    config: dict[str, Any] = {
+        "Image": image.id,
+        "Entrypoint": list(argv[:1]),
+        "Cmd": list(argv[1:]),
+        "Env": [f"{name}={value}" for name, value in sorted(env.items())],
+        "Labels": dict(labels),
+        "AttachStdin": True,
+        "AttachStdout": True,
+        "AttachStderr": True,
+        "OpenStdin": True,
+        # The container's stdin ends when the one client that is attached goes away: the chain of life starts here.
+        "StdinOnce": True,
+        "Tty": False,
+        "Healthcheck": {"Test": ["NONE"]},
+        "HostConfig": host,
+    }
+    if user is not None:
+        config["User"] = user
+    return config
+
+
+def holder_config(
+    image: ImageFacts, *, labels: Mapping[str, str], limits: Isolation, files: int, slot_volume: str | None
+) -> dict[str, Any]:
+    """The create request of a holder: with a slot volume it relays the agent's side, without it only holds."""
+    argv = [INIT, "hold"]
+    if slot_volume is not None:
+        argv += ["--listen", f"127.0.0.1:{AGENT_PORT}"]
+    mounts = [Mount(slot_volume, SLOT_DIR)] if slot_volume is not None else []
+    return container_config(
+        image,
+        argv,
+        env={},
+        labels=labels,
+        network="none",
+        limits=limits,
+        files=files,
+        mounts=mounts,
+        user=HOLDER_USER,
+    )
+
+
+def workdir_volume(name: str, *, labels: Mapping[str, str], size_bytes: int) -> dict[str, Any]:
+    """Arguments of a volume that the local driver keeps in memory, limited in bytes and in files."""
+    # A new volume is root's; the agent may be any uid, so the mode is open: only this trial's guests mount it.
+    options = f"size={size_bytes},mode=0777,nr_inodes={max(1024, size_bytes // 4096)},nosuid,nodev"
+    return {
+        "name": name,
+        "driver": "local",
+        "driver_opts": {"type": "tmpfs", "device": "tmpfs", "o": options},
+        "labels": dict(labels),
+    }
+
+
+def _mount(mount: Mount) -> dict[str, Any]:
+    return {
+        "Type": "volume",
+        "Source": mount.volume,
+        "Target": mount.target,
+        "ReadOnly": mount.read_only,
+        "VolumeOptions": {"NoCopy": True},
+    }

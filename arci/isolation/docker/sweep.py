@@ -1,0 +1,51 @@
+"""Remove what dead runs left on an engine: decided by `labels.dead_leftovers`, done here."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from arci.errors import EngineError
+from arci.isolation.docker.containers import CALL_S
+from arci.isolation.docker.engine import Engine
+from arci.isolation.docker.labels import RUN, Leftovers, dead_leftovers
+
+__all__ = ["find_leftovers", "sweep"]
+
+
+async def find_leftovers(engine: Engine) -> Leftovers:
+    """What dead runs left; runs that live (their holders do) are not in it."""
+    only_ours = {"label": [RUN]}
+    containers = await engine.call(
+        "list containers", engine.api.containers, all=True, filters=only_ours, timeout_s=CALL_S
+    )
+    volumes = await engine.call("list volumes", engine.api.volumes, filters=only_ours, timeout_s=CALL_S)
+    info = await engine.call("ask the engine about itself", engine.api.info, timeout_s=CALL_S)
+    return dead_leftovers(containers, volumes["Volumes"] or (), now_s=_clock_s(info))
+
+
+async def sweep(engine: Engine) -> Leftovers:
+    """Remove them, containers before their volumes. What another `arci` removes meanwhile is no error."""
+    found = await find_leftovers(engine)
+    for container_id in found.containers:
+        await _gone(engine, engine.api.remove_container, container_id, v=True, force=True)
+    for name in found.volumes:
+        await _gone(engine, engine.api.remove_volume, name, force=True)
+    return found
+
+
+async def _gone(engine: Engine, function: Any, *args: Any, **kwargs: Any) -> None:
+    try:
+        await engine.call("remove a left-over", function, *args, timeout_s=CALL_S, **kwargs)
+    except EngineError as error:
+        if error.status not in (404, 409):  # gone, or being removed by another sweep
+            raise
+
+
+def _clock_s(info: dict[str, Any]) -> float:
+    """The engine's own clock, Unix seconds: ages of its objects are told by it."""
+    text = str(info["SystemTime"])
+    # Nanoseconds are one thing too many for `fromisoformat`.
+    whole, _, rest = text.partition(".")
+    zone = rest.lstrip("0123456789") if rest else ""
+    return datetime.fromisoformat(f"{whole}{zone}").timestamp()

@@ -1,0 +1,87 @@
+"""The one table from foreign errors (docker, requests, urllib3, the operating system) to EngineError. Pure."""
+
+from __future__ import annotations
+
+import http.client
+import re
+
+import docker.errors
+import requests.exceptions
+import urllib3.exceptions
+
+from arci.errors import EngineError
+
+__all__ = ["FOREIGN", "engine_error"]
+
+FOREIGN = (
+    docker.errors.DockerException,
+    requests.exceptions.RequestException,
+    urllib3.exceptions.HTTPError,
+    http.client.HTTPException,
+    OSError,
+)
+"""Whatever the client library lets through."""
+
+_TIMEOUTS = (requests.exceptions.Timeout, urllib3.exceptions.TimeoutError, TimeoutError)
+
+_HINTS = (
+    (r"no space left on device", "docker system df; arci images prune"),
+    (r"\[Errno 13\]", "add yourself to the `docker` group, or use a rootless engine"),
+    (r"exec format error", "the image is for another architecture; see `isolation.platform`"),
+    (r"toomanyrequests|rate limit", "docker login, or load the image from a file: arci images load FILE"),
+    (r"client version .* is too (new|old)", "update the engine, or the Python package `docker`"),
+)
+"""Pattern in the message (case ignored) -> what a person can do."""
+
+
+def engine_error(operation: str, error: BaseException) -> EngineError:
+    """What `error` means in ARCI's words: operation, HTTP status where there was an answer, message, hint."""
+    if isinstance(error, docker.errors.APIError):
+        message = str(error.explanation or error)
+        return EngineError(operation, _sentence(message), status=error.status_code, hint=_hint(message))
+    if _is_timeout(error):
+        return EngineError(operation, "the engine did not answer in time.")
+    message = str(error) or type(error).__name__
+    if isinstance(error, docker.errors.DockerException):
+        return EngineError(operation, _sentence(message), hint=_hint(message))
+    if _is_broken_connection(error):
+        reason = _innermost(error)
+        return EngineError(operation, _sentence(f"the connection to the engine broke: {reason}"), hint=_hint(reason))
+    return EngineError(operation, _sentence(message), hint=_hint(message))
+
+
+def _is_timeout(error: BaseException) -> bool:
+    """A read that timed out comes as ReadTimeout or inside a ConnectionError, by where it was raised."""
+    refused = urllib3.exceptions.NewConnectionError  # a connection refused at once is a timeout to urllib3, not to us
+    return any(isinstance(e, _TIMEOUTS) and not isinstance(e, refused) for e in _causes(error))
+
+
+def _is_broken_connection(error: BaseException) -> bool:
+    foreign = (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, http.client.HTTPException)
+    return isinstance(error, (*foreign, ConnectionError, EOFError))
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    found, todo = [], [error]
+    while todo:
+        current = todo.pop(0)
+        if current in found:
+            continue
+        found.append(current)
+        inner = (*current.args, current.__cause__, current.__context__, getattr(current, "reason", None))
+        todo.extend(e for e in inner if isinstance(e, BaseException))
+    return found
+
+
+def _innermost(error: BaseException) -> str:
+    last = _causes(error)[-1]
+    return str(last) or type(last).__name__
+
+
+def _sentence(text: str) -> str:
+    text = " ".join(text.split())
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _hint(message: str) -> str | None:
+    return next((hint for pattern, hint in _HINTS if re.search(pattern, message, re.IGNORECASE)), None)

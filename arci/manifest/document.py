@@ -1,0 +1,103 @@
+"""A valid descriptor -> the part of the manifest that it decides, every default written out. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arci.manifest.fields import size_bytes
+from arci.manifest.images import arm_source, project_source
+from arci.manifest.rules import bucket_of
+from arci.manifest.rules_places import secret_name
+from arci.manifest.shape import ArmShape, ConditionShape, DescriptorShape, FaultShape, FromShape, IsolationShape
+
+__all__ = ["document_of"]
+
+
+def document_of(shape: DescriptorShape, tasks: list[dict[str, Any]]) -> dict[str, Any]:
+    """Everything but format, images, runtime, earlier runs and seal, in the shape that `arci.model.manifest` reads."""
+    return {
+        "experiment_id": shape.experiment_id,
+        "tasks": tasks,
+        "environment": {"kind": "toolset", "ref": shape.toolset},
+        "contract": _contract(shape),
+        "grader": _grader(shape),
+        "arms": {"baseline": _arm(shape, shape.baseline), "candidate": _arm(shape, shape.candidate)},
+        "conditions": [_condition(condition) for condition in shape.conditions],
+        "alpha": shape.alpha,
+        "delta": shape.delta,
+        "n_per_arm": shape.n_per_arm,
+        "interval_method": shape.interval_method,
+        "looks": list(shape.looks),
+        "on_error": shape.on_error,
+        "base_seed": shape.base_seed,
+        "budgets": shape.budgets.model_dump(),
+        "isolation": _isolation(shape.isolation),
+        "evidence": list(shape.evidence),
+        "secrets": list(shape.secrets),
+        "prior_runs": list(shape.prior_runs),
+        "project_source": project_source(shape),
+    }
+
+
+def _contract(shape: DescriptorShape) -> dict[str, Any]:
+    contract = shape.contract
+    if contract is None:
+        return {
+            "max_tool_calls": None,
+            "forbidden_tools": [],
+            "required_tools": [],
+            "max_calls_per_tool": {},
+            "hard": [],
+        }
+    return contract.model_dump(exclude={"oracle"})
+
+
+def _grader(shape: DescriptorShape) -> dict[str, Any]:
+    if shape.grader.command is not None:
+        return {"kind": "command", "ref": None, "argv": list(shape.grader.command.argv)}
+    ref = shape.oracle if shape.contract is None else shape.contract.oracle
+    return {"kind": "python", "ref": ref, "argv": []}
+
+
+def _arm(shape: DescriptorShape, arm: str | ArmShape) -> dict[str, Any]:
+    source = arm_source(shape, arm)
+    if isinstance(arm, str):
+        arm = ArmShape(agent=arm)
+    secrets = {name: secret_name(value) for name, value in arm.env.items()}
+    return {
+        "label": arm.label or arm.agent,
+        "kind": "python",
+        "ref": arm.agent,
+        "argv": [],
+        "env": {name: value for name, value in arm.env.items() if secrets[name] is None},
+        "secret_env": {name: secret for name, secret in secrets.items() if secret is not None},
+        "infra_exit_codes": [],
+        "source": source,
+    }
+
+
+def _condition(condition: ConditionShape) -> dict[str, Any]:
+    bucket = bucket_of([fault.bucket for fault in condition.listed])
+    return {
+        "id": condition.id,
+        "bucket": bucket,
+        "is_gating": bucket != "ceiling",
+        "faults": [_fault(fault) for fault in condition.listed],
+    }
+
+
+def _fault(fault: FaultShape) -> dict[str, Any]:
+    return {**fault.model_dump(exclude={"occurrence"}), "occurrence": _occurrence(fault.occurrence)}
+
+
+def _occurrence(value: int | str | FromShape) -> dict[str, Any]:
+    if isinstance(value, FromShape):
+        return {"kind": "from", "n": value.from_}
+    return {"kind": "nth", "n": value} if isinstance(value, int) else {"kind": "every", "n": 0}
+
+
+def _isolation(isolation: str | IsolationShape) -> dict[str, Any]:
+    if isinstance(isolation, str):
+        isolation = IsolationShape(backend=isolation)  # type: ignore[arg-type]  # validated as one of the literals
+    document = isolation.model_dump(exclude={"memory", "disk"})
+    return {**document, "memory_bytes": size_bytes(isolation.memory), "disk_bytes": size_bytes(isolation.disk)}

@@ -1,0 +1,115 @@
+"""The untrusted side of a trial: start the agent, run its clock, end it. The clock starts when the agent itself runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import anyio
+from anyio.abc import TaskGroup
+
+from arci.errors import EngineError
+from arci.isolation.base import Guest, Pod, ProcessSpec
+from arci.manifest.schedule import agent_seed
+from arci.model.trial import Blame, Role
+from arci.run.attempt import Attempt
+from arci.run.setting import Setting
+
+__all__ = ["TASK_ENV_BYTES", "agent_process", "end_agent", "start_agent", "watch_agent"]
+
+TASK_ENV_BYTES = 32 * 1024
+"""A task of more bytes is not put into an environment variable."""
+_LATCH_GRACE_S = 1.0
+_EXIT_S = 10.0
+"""How long the engine may take to tell of an end that `arci-init` has told of."""
+_LOOK_S = 3600.0
+
+
+def agent_process(pod: Pod, attempt: Attempt, setting: Setting) -> ProcessSpec:
+    """What is started as the agent, and all it is told."""
+    arm, workdir = attempt.arm, pod.workdir(Role.AGENT)
+    env = {"ARCI_SEED": str(agent_seed(attempt.trial)), "ARCI_WORKDIR": workdir, "HOME": workdir}
+    task = json.dumps(attempt.trial.task, ensure_ascii=False)
+    if len(task.encode("utf-8", "surrogatepass")) <= TASK_ENV_BYTES:
+        env["ARCI_TASK"] = task
+    env |= arm.env
+    env |= {name: setting.host_env[host_name] for name, host_name in arm.secret_env.items()}
+    argv = arm.argv
+    if arm.kind == "python":
+        argv = pod.python(
+            Role.AGENT,
+            "worker",
+            *("--ref", arm.ref or ""),
+            *("--root", pod.source(Role.AGENT)),
+            *("--dial", pod.dial),
+            *("--token", attempt.agent_token),
+        )
+    return ProcessSpec(argv, env, status_token=attempt.status_token)
+
+
+async def start_agent(pod: Pod, attempt: Attempt, setting: Setting, group: TaskGroup) -> Guest | None:
+    """The agent's guest, once its process runs; None if it does not, with the trouble written down."""
+    said, agent = attempt.conversation, None
+    limit_s = setting.manifest.budgets.setup_seconds
+    with attempt.measure("start"):
+        attempt.agent_was_asked = True
+        agent = await pod.start(Role.AGENT, agent_process(pod, attempt, setting))
+        group.start_soon(attempt.log(Role.AGENT).drain, agent)
+        group.start_soon(_await_exit, agent, attempt)
+        await attempt.pulse.until(
+            lambda: said.init.started or said.init.exec_errno is not None or _is_over(attempt), limit_s
+        )
+        if not said.init.started and said.init.exec_errno is None and not _is_over(attempt):
+            said.trouble(Blame.HARNESS, f"the agent's process did not start within {limit_s:g} s (setup_seconds)")
+    return agent
+
+
+async def watch_agent(attempt: Attempt) -> None:
+    """Until the agent is over: it ended, met a budget or a deadline, or something of ours broke."""
+    budgets = attempt.manifest.budgets
+    if attempt.arm.kind == "python":
+        with attempt.measure("ready"):
+            await _within(attempt, lambda: attempt.conversation.is_worker_ready, "setup_seconds", budgets.setup_seconds)
+    if _is_over(attempt):
+        return
+    begun = anyio.current_time()
+    with attempt.measure("agent"):
+        await _within(attempt, lambda: False, "max_seconds", budgets.max_seconds)
+        attempt.agent_seconds = anyio.current_time() - begun
+        if attempt.conversation.latched is not None:
+            await attempt.pulse.until(lambda: attempt.exit is not None, _LATCH_GRACE_S)
+
+
+async def end_agent(attempt: Attempt, agent: Guest | None) -> None:
+    """Every process of the agent is gone when this returns, unless the engine failed."""
+    attempt.was_heard = not attempt.conversation.is_closed
+    if agent is None:
+        return
+    with attempt.measure("seal"):
+        if attempt.agent_ended and not attempt.has_trouble:
+            await attempt.pulse.until(lambda: attempt.exit is not None, _EXIT_S)
+        gone = await agent.stop(0.0)
+        attempt.exit = attempt.exit or gone
+        attempt.was_heard = not attempt.conversation.is_closed
+
+
+async def _within(attempt: Attempt, reached: Callable[[], bool], name: str, limit_s: float) -> None:
+    if await attempt.pulse.until(lambda: reached() or _is_over(attempt), limit_s):
+        return
+    attempt.deadline = name
+    attempt.conversation.agent_is_over = True
+
+
+async def _await_exit(agent: Guest, attempt: Attempt) -> None:
+    try:
+        while attempt.exit is None:
+            attempt.exit = await agent.wait(_LOOK_S)
+    except EngineError as error:
+        attempt.conversation.trouble(Blame.ENGINE, str(error))
+    attempt.conversation.agent_is_over = True
+    attempt.pulse.beat()
+
+
+def _is_over(attempt: Attempt) -> bool:
+    said = attempt.conversation
+    return attempt.agent_ended or attempt.agent_is_judged or attempt.has_trouble or said.is_closed

@@ -1,0 +1,136 @@
+"""The state of one attempt at a trial: what was seen, measured and printed. Filled by the choreography."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import anyio
+
+from arci.errors import EngineError
+from arci.isolation.base import Exit
+from arci.model.manifest import Manifest
+from arci.model.trial import Blame, Role, Trial
+from arci.run.conversation import Conversation
+from arci.run.evidence import Evidence
+from arci.run.facts import Failure, Grade, TrialFacts
+from arci.run.fingerprint import bad_tool, telling_line
+from arci.run.logs import GuestLog
+from arci.run.pulse import Pulse
+
+__all__ = ["PHASES", "Attempt"]
+
+PHASES = ("create", "start", "ready", "agent", "seal", "grade")
+
+
+class Attempt:
+    """`number` is 1-based. `phases`: seconds spent in each, 0 for those that were not reached."""
+
+    def __init__(self, trial: Trial, manifest: Manifest, number: int) -> None:
+        self.trial = trial
+        self.manifest = manifest
+        self.number = number
+        self.arm = manifest.arms[trial.arm]
+        self.agent_token = secrets.token_hex(16)
+        self.status_token = secrets.token_hex(16)
+        self.pulse = Pulse()
+        self.conversation = Conversation()
+        self.phases = dict.fromkeys(PHASES, 0.0)
+        self.logs: dict[str, GuestLog] = {}
+        self.agent_was_asked = False
+        """The back end was asked to start the agent."""
+        self.was_heard = False
+        """The control channel was open until the agent was gone: what it did not report did not happen."""
+        self.exit: Exit | None = None
+        self.deadline: str | None = None
+        self.agent_seconds = 0.0
+        self.evidence: Evidence | None = None
+        self.evidence_excess: str | None = None
+        self.grade: Grade | None = None
+
+    @contextmanager
+    def measure(self, phase: str) -> Iterator[None]:
+        """Adds the time spent within to `phase`; an EngineError within becomes a trouble and ends the block."""
+        begun = anyio.current_time()
+        try:
+            yield
+        except EngineError as error:
+            self.conversation.trouble(Blame.ENGINE, str(error))
+            self.pulse.beat()
+        finally:
+            self.phases[phase] += anyio.current_time() - begun
+
+    def log(self, role: Role) -> GuestLog:
+        """The log of a role's guest, made on first use."""
+        return self.logs.setdefault(role.value, GuestLog())
+
+    @property
+    def has_trouble(self) -> bool:
+        return bool(self.conversation.troubles)
+
+    @property
+    def agent_ended(self) -> bool:
+        """The agent's process or its guest is known to be gone."""
+        init = self.conversation.init
+        return self.exit is not None or init.code is not None or init.signal is not None or init.is_lost
+
+    @property
+    def may_be_made_again(self) -> bool:
+        """Nothing of the agent was observed: its process was never asked for, or certainly did not start."""
+        init, end = self.conversation.init, self.exit
+        if init.started:
+            return False
+        never_ran = init.exec_errno is not None or (end is not None and not end.started)
+        return not self.agent_was_asked or never_ran or self.was_heard
+
+    @property
+    def agent_is_judged(self) -> bool:
+        return self.conversation.latched is not None or self.deadline is not None
+
+    @property
+    def agent_results(self) -> list[dict[str, Any]]:
+        return [event for event in self.conversation.events if event["kind"] == "agent_result"]
+
+    @property
+    def claim(self) -> Any:
+        """What a Python agent returned, as it claims; None if it returned nothing."""
+        return next((event["claim"] for event in self.agent_results if event.get("claim") is not None), None)
+
+    @property
+    def failure(self) -> Failure | None:
+        """What a Python agent raised."""
+        for event in self.agent_results:
+            failure = event.get("failure")
+            if isinstance(failure, dict):
+                return Failure(str(failure.get("kind")), str(failure.get("message")))
+        return None
+
+    @property
+    def required_missing(self) -> tuple[str, ...]:
+        """Required tools that were never called."""
+        called = {event.get("tool") for event in self.conversation.events if event["kind"] == "tool_start"}
+        return tuple(tool for tool in self.manifest.contract.required_tools if tool not in called)
+
+    def facts(self) -> TrialFacts:
+        """What `classify` judges."""
+        said = self.conversation
+        stderr = self.log(Role.AGENT).streams["stderr"].text()
+        return TrialFacts(
+            arm_kind=self.arm.kind,
+            infra_exit_codes=self.arm.infra_exit_codes,
+            troubles=tuple(said.troubles),
+            latched=said.latched,
+            deadline=self.deadline,
+            init=said.init,
+            exit=self.exit,
+            has_answer=self.claim is not None,
+            failure=self.failure,
+            violations=tuple(event for event in said.events if event["kind"] == "violation"),
+            required_missing=self.required_missing,
+            evidence_excess=self.evidence_excess,
+            grade=self.grade,
+            error_line=telling_line(stderr),
+            bad_tool=bad_tool(said.events),
+        )

@@ -1,0 +1,68 @@
+"""What the guests of a trial printed: taken as it comes, then bounded and masked for the store."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from arci.errors import EngineError
+from arci.isolation.base import Chunk, Guest
+from arci.isolation.output import LogTail
+from arci.run.masking import Masks
+from arci.store.logs import LogTail as KeptLog
+from arci.store.logs import describe_logs
+
+__all__ = ["GuestLog", "Kept", "keep_logs"]
+
+_STREAMS = ("stdout", "stderr")
+
+Kept = dict[str, dict[str, KeptLog]]
+"""Role -> stream -> what is stored of it."""
+
+
+class GuestLog:
+    """Both streams of one guest. `is_drained`: its output has ended and every byte is counted."""
+
+    def __init__(self) -> None:
+        self.streams = {stream: LogTail() for stream in _STREAMS}
+        self.is_drained = False
+
+    async def tee(self, guest: Guest) -> AsyncIterator[Chunk]:
+        """The guest's output as it comes, counted here. An engine that loses it loses a log, not a trial."""
+        try:
+            async for chunk in guest.output():
+                self.streams[chunk.stream].add(chunk.data)
+                yield chunk
+            self.is_drained = True
+        except EngineError:
+            self.is_drained = False
+
+    async def drain(self, guest: Guest) -> None:
+        """Take the guest's output to its end."""
+        async for _ in self.tee(guest):
+            pass
+
+
+def keep_logs(logs: Mapping[str, GuestLog], masks: Masks) -> tuple[Kept, dict[str, Any]]:
+    """What is stored, and the record's `logs`: role -> stream -> `bytes` (exact), `head_bytes`, `kept_sha256`.
+
+    A log that cannot be processed is missing (`kept_sha256` null) and harms nothing else: the verdict stands.
+    """
+    kept: Kept = {}
+    entries: dict[str, Any] = {}
+    for role, log in logs.items():
+        kept[role], entries[role] = {}, {}
+        for stream, tail in log.streams.items():
+            try:
+                kept[role][stream] = _keep(tail, masks)
+                entries[role][stream] = describe_logs({role: {stream: kept[role][stream]}})[role][stream]
+            except Exception:
+                kept[role].pop(stream, None)
+                entries[role][stream] = {"bytes": tail.total_bytes, "head_bytes": 0, "kept_sha256": None}
+    return kept, entries
+
+
+def _keep(log: LogTail, masks: Masks) -> KeptLog:
+    if not log.omitted_bytes:
+        return KeptLog(masks.bytes(log.head + log.tail), b"", log.total_bytes)
+    return KeptLog(masks.before_cut(log.head), masks.after_cut(log.tail), log.total_bytes)

@@ -1,0 +1,46 @@
+"""What holds for every trial of a run, as the choreography needs it. Frozen data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from arci.model.manifest import Manifest
+from arci.run.masking import Masks
+
+__all__ = ["Setting", "iso", "make_setting", "utc_now"]
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    manifest: Manifest
+    host_env: Mapping[str, str]
+    """The host's environment: declared secrets are taken from it, nothing else."""
+    masks: Masks
+    now: Callable[[], datetime]
+    """Wall clock of the records; deadlines have a monotonic clock of their own."""
+
+    def image_sha256(self, name: str) -> str | None:
+        """The digest of an image or source identity of the manifest, or None if it names none of that name."""
+        identity: Any = self.manifest.images.get(name)
+        value = identity.get("sha256") if isinstance(identity, Mapping) else identity
+        return value if isinstance(value, str) else None
+
+
+def make_setting(
+    manifest: Manifest, host_env: Mapping[str, str], now: Callable[[], datetime] = utc_now
+) -> Setting:
+    """The setting of a run of `manifest` on this host."""
+    values = {name: host_env[name] for name in manifest.secrets if host_env.get(name)}
+    return Setting(manifest, host_env, Masks(values), now)
+
+
+def iso(moment: datetime) -> str:
+    """ISO 8601 in UTC with milliseconds."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,51 @@
+/* Entry: `arci-init hold|init|--version`. The protocol is docs/reference/control-channel.md. */
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "arci_init.h"
+
+static const char USAGE[] = "usage: arci-init hold [--listen A.B.C.D:PORT]\n"
+                            "       arci-init init [--status ADDRESS] [--reap] -- ARGV...\n"
+                            "       arci-init --version\n";
+
+static _Noreturn void usage(void) {
+    write_all(2, USAGE, sizeof USAGE - 1);
+    _exit(EXIT_BAD_CALL);
+}
+
+static int hold_arguments(char **argv) {
+    const char *address = NULL;
+    if (argv[0] != NULL) {
+        if (strcmp(argv[0], "--listen") != 0 || argv[1] == NULL || argv[2] != NULL) usage();
+        address = argv[1];
+    }
+    return hold_main(address);
+}
+
+static int init_arguments(char **argv) {
+    const char *status = NULL;
+    int reap = 0;
+    for (; *argv != NULL && strcmp(*argv, "--") != 0; argv++) {
+        if (strcmp(*argv, "--reap") == 0) reap = 1;
+        else if (strcmp(*argv, "--status") == 0 && argv[1] != NULL) status = *++argv;
+        else usage();
+    }
+    if (*argv == NULL || argv[1] == NULL) usage();
+    return init_main(status, reap, argv + 1);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) usage();
+    /* Another process of the same uid must not read our memory (the token) or our descriptors. */
+    prctl(PR_SET_DUMPABLE, 0);
+    signal(SIGPIPE, SIG_IGN);
+    if (strcmp(argv[1], "--version") == 0) {
+        static const char version[] = "arci-init " ARCI_INIT_VERSION "\n";
+        return write_all(1, version, sizeof version - 1) == 0 ? 0 : EXIT_OS;
+    }
+    if (strcmp(argv[1], "hold") == 0) return hold_arguments(argv + 2);
+    if (strcmp(argv[1], "init") == 0) return init_arguments(argv + 2);
+    usage();
+}
