@@ -1,6 +1,7 @@
 """What a fault's hook decides about one call. Data only: the boundary carries it out.
 
-A hook that does nothing returns None. Custom faults return these too: `from arci.faults.action import Delay, Fail, Nothing, Replace`.
+A hook that does nothing returns None. Custom faults return these too:
+`from arci.faults.action import Delay, Fail, Nothing, Replace`.
 """
 
 from __future__ import annotations
@@ -75,6 +76,8 @@ class Fault:
     """The two hooks, both doing nothing. `rng` is seeded for this fault and call: the same in every repetition."""
 
     __slots__ = ()
+    wants_earlier = False
+    """Whether `call.earlier` is to be kept for it. A custom fault that does not say gets it."""
 
     def before(self, call: Call, rng: Any) -> Optional[Action]:
         """Before the tool is executed: None, `Nothing` or `Fail`."""

@@ -12,7 +12,7 @@ __all__ = ["Answer", "text_of"]
 
 
 def text_of(value: Any) -> str:
-    """The text that stands for a value: a string as it is, anything else as compact JSON. ValueError or TypeError if not JSON."""
+    """The text of a value: a string as it is, anything else as compact JSON. ValueError or TypeError if not JSON."""
     if isinstance(value, str):
         return value
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

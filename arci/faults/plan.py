@@ -51,6 +51,10 @@ class FaultPlan:
         self._seed = seed
         self._entries = [_Entry(i, s, make_fault(s["name"], s.get("params") or {}, load)) for i, s in enumerate(specs)]
 
+    def wants_earlier(self, tool: str) -> bool:
+        """Whether some fault may ask what the tool answered before."""
+        return any(e.tool in (None, tool) and getattr(e.fault, "wants_earlier", True) for e in self._entries)
+
     def meet(self, call: Call) -> Encounter:
         """The faults that meet this call, chances drawn. Once per call."""
         met: List[Tuple[_Entry, Any]] = []

@@ -17,6 +17,7 @@ __all__ = ["KIND"]
 
 class StaleResult(Fault):
     __slots__ = ()
+    wants_earlier = True
 
     def after(self, call: Call, answer: Answer, rng: Any) -> Optional[Replace]:
         # Nothing to repeat before the tool has succeeded once: then the call is not met.

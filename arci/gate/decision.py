@@ -84,8 +84,18 @@ class Decision:
 
     def to_document(self) -> dict[str, Any]:
         """The JSON object of `decision.json`. It holds no time: the same evidence gives the same bytes."""
-        values = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
-        return {"format": DECISION_FORMAT, "exit_code": self.verdict.exit_code, **values}
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {
+            "format": DECISION_FORMAT,
+            **values,
+            "verdict": self.verdict.value,
+            "exit_code": self.verdict.exit_code,
+            "reasons": list(self.reasons),
+            "looks": list(self.looks),
+            "history": list(self.history),
+            "prior_runs": list(self.prior_runs),
+            "conditions": [_plain(condition) for condition in self.conditions],
+        }
 
 
 def decision_bytes(decision: Decision) -> bytes:
@@ -94,6 +104,7 @@ def decision_bytes(decision: Decision) -> bytes:
 
 
 def _plain(value: Any) -> Any:
+    """A condition's decision as JSON."""
     if isinstance(value, Verdict):
         return value.value
     if isinstance(value, float):
@@ -102,6 +113,6 @@ def _plain(value: Any) -> Any:
         return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return value

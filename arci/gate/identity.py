@@ -84,7 +84,7 @@ def _equal(one: object, other: object) -> bool:
         return False
 
 
-def _differing(images: object, expected: Mapping[str, str]) -> str:
+def _differing(images: object, expected: Mapping[str, str | None]) -> str:
     if not isinstance(images, Mapping):
         return "images that its record does not name"
     roles = [role for role in sorted({*map(str, images), *expected}) if images.get(role) != expected.get(role)]
@@ -111,4 +111,6 @@ def _check_injections(manifest: Manifest, result: Result, record: Mapping[str, A
     for injection in record["injections"]:
         index = injection["fault_index"]
         if index >= len(faults) or injection["fault"] != faults[index].name:
-            raise ValueError(f"injection of fault {index}, {injection['fault']!r}, which its condition does not declare")
+            raise ValueError(
+                f"injection of fault {index}, {injection['fault']!r}, which its condition does not declare"
+            )

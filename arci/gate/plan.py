@@ -42,11 +42,12 @@ def planned_trials(manifest: Manifest, schedule: Schedule | None) -> tuple[Seque
 
         schedule = of_manifest
     try:
-        for arm in ARMS:
-            manifest.image_digests(arm)
+        unnamed = [arm for arm in ARMS if None in manifest.image_digests(arm).values()]
+        if unnamed and manifest.isolation.backend != "fake":
+            raise ValueError(f"images: nothing says what runs for {', '.join(unnamed)}")
         return schedule(manifest), []
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        return (), [Objection("manifest", f"manifest.json: no trials can be planned from it: {error!r}")]
+        return (), [Objection("manifest", f"manifest.json: no trials can be planned from it: {error}")]
 
 
 def _wrong_rule(manifest: Manifest) -> str | None:

@@ -182,7 +182,23 @@ class _FakePod:
 
     async def _live(self, guest: FakeGuest, role: Role) -> None:
         async with self._isolation.living(self._run_id, f"{role} of {self._plan.trial_id}"):
+            token = guest.pipes.process.status_token
+            tell = self._board.listeners.get(self.dial) if token is not None else None
+            if tell is not None:
+                tell(f"open ARCI status {token}\nheard started\n")
             await guest.run()
+            if tell is not None:
+                end = self._board.ends[role]
+                how = f"exit {end.code}" if end.signal is None else f"signal {end.signal}"
+                tell(f"heard ended {how} oom=0\nclosed ARCI status {token}\n")
+        if role is Role.BOUNDARY:
+            await self._lose_status()
+
+    async def _lose_status(self) -> None:
+        """The boundary is gone, and with it the status connections: `arci-init` then ends its guest."""
+        for guest in list(self.guests.values()):
+            if guest.pipes.process.status_token is not None:
+                await guest.end(0)
 
     def _pipes(self, role: Role, process: ProcessSpec) -> GuestPipes:
         places = {"HOME": f"/arci/{role}/home", "TMPDIR": f"/arci/{role}/tmp", "PATH": "/usr/bin:/bin"}

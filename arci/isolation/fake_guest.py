@@ -32,7 +32,7 @@ class FakeFaults:
     output_never_closes: bool = False
 
 
-class GuestEnded(Exception):  # noqa: N818  (a guest's way out of its program, no error)
+class GuestEnded(Exception):
     """Raised within a program to end the process with this code or signal."""
 
     def __init__(self, code: int = 0, signal: int | None = None) -> None:

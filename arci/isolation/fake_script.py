@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import posixpath
 from collections.abc import Awaitable, Callable
@@ -38,7 +39,7 @@ class _Process:
         self._pipes = pipes
         self._tree = tree
         self._quiet = quiet
-        self._closers: list[Callable[[], None]] = []
+        self._closers: list[Callable[[], object]] = []
 
     async def run(self, script: s.Script) -> None:
         """GuestEnded when the process ends before its script does."""
@@ -54,6 +55,8 @@ class _Process:
             self._pipes.write(data, stream)
 
     def _path(self, path: str) -> str:
+        for name in ("HOME", "TMPDIR"):
+            path = path.replace(f"${name}", self._pipes.environment[name])
         return posixpath.normpath(posixpath.join(self._pipes.workdir, path))
 
     async def print(self, op: s.Print) -> None:
@@ -86,6 +89,10 @@ class _Process:
         content = self._pipes.files.get(self._path(op.path))
         self._put(content if isinstance(content, bytes) else b"missing")
 
+    async def wait_for(self, op: s.WaitFor) -> None:
+        while self._path(op.path) not in self._pipes.files:
+            await anyio.sleep(0)
+
     async def link(self, op: s.Link) -> None:
         self._pipes.files[self._path(op.path)] = op.target
 
@@ -101,10 +108,8 @@ class _Process:
         child = _Process(self._pipes, self._tree, self._quiet or op.quiet)
 
         async def live() -> None:
-            try:
+            with contextlib.suppress(GuestEnded):
                 await child.run(op.script)
-            except GuestEnded:
-                pass
 
         self._tree.start_soon(live)
 
@@ -112,11 +117,12 @@ class _Process:
         self._put(b"made %d" % op.count)
 
     async def listen(self, op: s.Listen) -> None:
-        self._pipes.board.listeners[op.address] = lambda line: self._put(line.encode())
+        listeners = self._pipes.board.listeners
+        listeners[op.address] = lambda line: self._put(line.encode())
+        self._closers.append(lambda: listeners.pop(op.address, None))
         self._put(b"listening\n")
         while await self._pipes.read():
             pass
-        del self._pipes.board.listeners[op.address]
 
     async def hold(self, op: s.Hold) -> None:
         tell = self._pipes.board.listeners.get(op.address)
@@ -142,6 +148,7 @@ _STEPS: dict[type[s.Operation], Callable[[_Process, Any], Awaitable[None]]] = {
     s.OnTerm: _Process.on_term,
     s.WriteFile: _Process.write,
     s.ReadFile: _Process.read,
+    s.WaitFor: _Process.wait_for,
     s.Link: _Process.link,
     s.ListDirectory: _Process.list,
     s.Environment: _Process.environment,

@@ -31,6 +31,7 @@ __all__ = [
     "Script",
     "Sleep",
     "Spawn",
+    "WaitFor",
     "WriteFile",
     "pattern",
     "render",
@@ -87,7 +88,7 @@ class OnTerm:
 
 @dataclass(frozen=True, slots=True)
 class WriteFile:
-    """Write a file; a relative path is below the workdir."""
+    """Write a file, and the directories above it. Relative: below the workdir; `$HOME` and `$TMPDIR` expand."""
 
     path: str
     data: bytes
@@ -96,6 +97,13 @@ class WriteFile:
 @dataclass(frozen=True, slots=True)
 class ReadFile:
     """Print a file's content, or `missing`."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class WaitFor:
+    """Go on when a file exists: how processes of one guest wait for each other."""
 
     path: str
 
@@ -141,7 +149,10 @@ class Orphans:
 
 @dataclass(frozen=True, slots=True)
 class Listen:
-    """Serve a Unix socket until stdin ends: prints `listening`, then `open NAME` and `closed NAME` per connection."""
+    """Serve a Unix socket until stdin ends.
+
+    Prints `listening`, then for each connection `open NAME` (its first line), `heard LINE` for more, and `closed NAME`.
+    """
 
     address: str
 
@@ -171,6 +182,7 @@ Operation: TypeAlias = (
     | OnTerm
     | WriteFile
     | ReadFile
+    | WaitFor
     | Link
     | ListDirectory
     | Environment
@@ -192,6 +204,7 @@ _NAMES: dict[str, type[Operation]] = {
     "on_term": OnTerm,
     "write": WriteFile,
     "read": ReadFile,
+    "wait_for": WaitFor,
     "link": Link,
     "list": ListDirectory,
     "environment": Environment,

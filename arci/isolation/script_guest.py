@@ -1,4 +1,4 @@
-# ruff: noqa: PTH101, PTH123, PTH208, PTH211
+# ruff: noqa: PTH101, PTH103, PTH110, PTH111, PTH120, PTH123, PTH208, PTH211
 """The guest's half of `script`: runs a script given as JSON in argv. Standard library alone, Python 3.9.
 
 Never imported: its text is handed to `python -I -S -c`, so it needs no file in the image that it runs in. It does
@@ -69,16 +69,23 @@ def do_on_term(script: Steps) -> None:
 
 
 def do_write(path: str, data: str) -> None:
+    path = os.path.expandvars(path)
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path, "wb") as file:
         file.write(data.encode("latin-1"))
 
 
 def do_read(path: str) -> None:
     try:
-        with open(path, "rb") as file:
+        with open(os.path.expandvars(path), "rb") as file:
             put(file.read())
     except OSError as error:
         put("missing" if error.errno == 2 else f"error {error.errno}")
+
+
+def do_wait_for(path: str) -> None:
+    while not os.path.exists(path):
+        time.sleep(0.005)
 
 
 def do_link(path: str, target: str) -> None:
@@ -178,10 +185,13 @@ def serve(connection: socket.socket, names: dict[socket.socket, str]) -> None:
         put(f"closed {names.pop(connection)}\n")
         connection.close()
         return
-    if not names[connection]:
-        names[connection] = data.decode().strip()
-        put(f"open {names[connection]}\n")
-        connection.sendall(names[connection].encode() + b"\n")
+    for line in data.decode().splitlines():
+        if names[connection]:
+            put(f"heard {line}\n")
+        else:
+            names[connection] = line
+            put(f"open {line}\n")
+            connection.sendall(line.encode() + b"\n")
 
 
 def do_python(source: str) -> None:

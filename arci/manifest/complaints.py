@@ -27,7 +27,7 @@ _SAID = {
     "greater_than_equal": "is out of range; {ge} or more.",
     "less_than": "is out of range; less than {lt}.",
     "less_than_equal": "is out of range; {le} or less.",
-    "literal_error": "is unknown; {expected}.",
+    "literal_error": "is unknown; allowed: {expected}.",
     "too_short": "is too short; at least {min_length} entries.",
     "too_long": "has {actual_length} entries; at most {max_length}.",
     "string_too_long": "is too long; at most {max_length} characters.",
@@ -74,7 +74,7 @@ def _finding(detail: ErrorDetails) -> Finding:
         return Finding(path, "is missing; it is required.")
     if kind == "arci":
         return Finding(path, detail["ctx"]["complaint"])
-    if _is_tag(location[-1]) and path[-1] in _FORMS:
+    if _is_tag(location[-1]) and path[-1] in _FORMS and kind.endswith(("_type", "literal_error")):
         return Finding(path, f"{show(detail['input'])} is not allowed here; {_FORMS[str(path[-1])]}")
     return Finding(path, _said(detail), _hint(kind, detail["input"]))
 
@@ -84,6 +84,7 @@ def _said(detail: ErrorDetails) -> str:
     if template is None:
         return f"{show(detail['input'])}: {detail['msg']}."
     context = {key: _number(value) for key, value in detail.get("ctx", {}).items()}
+    context["expected"] = str(context.get("expected", "")).replace("'", "").replace(" or ", ", ")
     return f"{show(detail['input'])} {template.format(**context)}"
 
 

@@ -17,7 +17,7 @@ from arci.manifest.document import document_of
 from arci.manifest.files import place_files, read_task, read_tasks
 from arci.manifest.images import grader_source, project_source, requests_of, shared_images
 from arci.manifest.later import without_later
-from arci.manifest.rules import FaultChecks, experiment_findings
+from arci.manifest.rules import FaultKinds, experiment_findings
 from arci.manifest.rules_places import place_findings
 from arci.manifest.shape import DescriptorShape, IsolationShape
 from arci.manifest.source import Finding, Source
@@ -63,11 +63,11 @@ def json_schema() -> dict[str, Any]:
 
 
 def load_descriptor(
-    path: str | Path, *, overrides: Overrides | None = None, faults: FaultChecks | None = None
+    path: str | Path, *, overrides: Overrides | None = None, faults: FaultKinds | None = None
 ) -> Descriptor:
     """The descriptor of a file. SpecError names every problem with file and line; nothing else is raised.
 
-    `faults`: the built-in faults and what checks their params; ARCI's own registry unless given.
+    `faults`: the built-in faults by name; ARCI's own registry unless given.
     """
     return read_descriptor(read_file(path, MAX_BYTES), path, overrides=overrides, faults=faults)
 
@@ -87,7 +87,7 @@ def read_file(path: str | Path, limit_bytes: int) -> bytes:
 
 
 def read_descriptor(
-    data: bytes, path: str | Path, *, overrides: Overrides | None = None, faults: FaultChecks | None = None
+    data: bytes, path: str | Path, *, overrides: Overrides | None = None, faults: FaultKinds | None = None
 ) -> Descriptor:
     """As `load_descriptor`, of the bytes of the file at `path` (which need not be there)."""
     node, notes = read_yaml(data)
@@ -100,17 +100,18 @@ def read_descriptor(
     source = dataclasses.replace(source, root=_overridden(node, overrides or Overrides()))
     noted = {note.path for note in notes if note.path}
     root = Path(path).absolute().parent
-    shape, findings = _examined(source, root, _own_faults() if faults is None else faults)
+    faults = _own_faults() if faults is None else faults
+    shape, findings = _examined(source, root, faults)
     kept = [finding for finding in dict.fromkeys(findings) if finding.path not in noted]
     tasks, problems = _tasks(shape, root) if shape else ([], [])
     ordered = sorted(kept, key=lambda finding: source.line(finding.path))
     problems = [*source.noted(notes), *(source.problem(finding) for finding in ordered), *problems]
     if problems or shape is None:
         raise SpecError(problems)
-    return Descriptor(Path(path), root, shape, document_of(shape, tasks), tuple(warnings_of(shape, root)))
+    return Descriptor(Path(path), root, shape, document_of(shape, tasks, faults), tuple(warnings_of(shape, root)))
 
 
-def _examined(source: Source, root: Path, faults: FaultChecks) -> tuple[DescriptorShape | None, list[Finding]]:
+def _examined(source: Source, root: Path, faults: FaultKinds) -> tuple[DescriptorShape | None, list[Finding]]:
     """The shape where keys and types are right, and everything that is wrong, there or across keys."""
     given = source.root.plain() if source.root else {}
     data, findings = without_later(given)
@@ -161,7 +162,7 @@ def _overridden(node: Node, overrides: Overrides) -> Node:
     return dataclasses.replace(node, value=entries)
 
 
-def _own_faults() -> FaultChecks:
+def _own_faults() -> FaultKinds:
     from arci.faults.registry import BUILTIN
 
     return BUILTIN

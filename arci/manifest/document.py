@@ -6,14 +6,14 @@ from typing import Any
 
 from arci.manifest.fields import size_bytes
 from arci.manifest.images import arm_source, project_source
-from arci.manifest.rules import bucket_of
+from arci.manifest.rules import FaultKinds, bucket_of
 from arci.manifest.rules_places import secret_name
 from arci.manifest.shape import ArmShape, ConditionShape, DescriptorShape, FaultShape, FromShape, IsolationShape
 
 __all__ = ["document_of"]
 
 
-def document_of(shape: DescriptorShape, tasks: list[dict[str, Any]]) -> dict[str, Any]:
+def document_of(shape: DescriptorShape, tasks: list[dict[str, Any]], kinds: FaultKinds) -> dict[str, Any]:
     """Everything but format, images, runtime, earlier runs and seal, in the shape that `arci.model.manifest` reads."""
     return {
         "experiment_id": shape.experiment_id,
@@ -22,7 +22,7 @@ def document_of(shape: DescriptorShape, tasks: list[dict[str, Any]]) -> dict[str
         "contract": _contract(shape),
         "grader": _grader(shape),
         "arms": {"baseline": _arm(shape, shape.baseline), "candidate": _arm(shape, shape.candidate)},
-        "conditions": [_condition(condition) for condition in shape.conditions],
+        "conditions": [_condition(condition, kinds) for condition in shape.conditions],
         "alpha": shape.alpha,
         "delta": shape.delta,
         "n_per_arm": shape.n_per_arm,
@@ -76,18 +76,23 @@ def _arm(shape: DescriptorShape, arm: str | ArmShape) -> dict[str, Any]:
     }
 
 
-def _condition(condition: ConditionShape) -> dict[str, Any]:
+def _condition(condition: ConditionShape, kinds: FaultKinds) -> dict[str, Any]:
     bucket = bucket_of([fault.bucket for fault in condition.listed])
     return {
         "id": condition.id,
         "bucket": bucket,
         "is_gating": bucket != "ceiling",
-        "faults": [_fault(fault) for fault in condition.listed],
+        "faults": [_fault(fault, kinds) for fault in condition.listed],
     }
 
 
-def _fault(fault: FaultShape) -> dict[str, Any]:
-    return {**fault.model_dump(exclude={"occurrence"}), "occurrence": _occurrence(fault.occurrence)}
+def _fault(fault: FaultShape, kinds: FaultKinds) -> dict[str, Any]:
+    defaults = kinds[fault.name].defaults if fault.name in kinds else {}
+    return {
+        **fault.model_dump(exclude={"occurrence", "params"}),
+        "occurrence": _occurrence(fault.occurrence),
+        "params": {**defaults, **fault.params},
+    }
 
 
 def _occurrence(value: int | str | FromShape) -> dict[str, Any]:

@@ -110,7 +110,7 @@ def _bytes(path: Path) -> bytes:
 
 def _context(place: Mapping[str, Any], path: NodePath, root: Path) -> Iterator[Finding]:
     context, dockerfile = place.get("context", "."), place.get("dockerfile")
-    if not isinstance(context, str):
+    if not place.keys() & {"context", "dockerfile"} or not isinstance(context, str):
         return
     directory = os.path.join(root, context)  # noqa: PTH118, a path of the user's: os.path answers, pathlib raises
     if not os.path.isdir(directory):  # noqa: PTH112

@@ -3,8 +3,8 @@ since `complaints` names them, so that all problems come at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from arci.manifest.complaints import show
 from arci.manifest.fields import is_reference
@@ -15,7 +15,8 @@ from arci.manifest.strict_yaml import Path
 
 __all__ = [
     "MIN_TAIL",
-    "FaultChecks",
+    "FaultKind",
+    "FaultKinds",
     "bucket_of",
     "condition_faults",
     "experiment_findings",
@@ -27,11 +28,23 @@ __all__ = [
 MIN_TAIL = 1e-12
 """Least alpha / (4 * conditions * looks): below, beta quantiles near 0 and 1 lose their digits in double precision."""
 
-FaultChecks = Mapping[str, Callable[[Mapping[str, Any]], Sequence[str]]]
-"""Built-in fault -> what is wrong with its params (nothing: no complaints)."""
+
+class FaultKind(Protocol):
+    """What must be known of a built-in fault."""
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        """Every param with its default."""
+
+    def __call__(self, params: Mapping[str, Any], /) -> Sequence[str]:
+        """Everything wrong with `params`, each as `params.NAME: what is wrong; what is allowed`."""
 
 
-def experiment_findings(data: Mapping[str, Any], given: Mapping[str, Any], faults: FaultChecks) -> Iterator[Finding]:
+FaultKinds = Mapping[str, FaultKind]
+"""The built-in faults by name."""
+
+
+def experiment_findings(data: Mapping[str, Any], given: Mapping[str, Any], faults: FaultKinds) -> Iterator[Finding]:
     """Everything wrong across keys. `data` is without the keys that come later, `given` still has them."""
     yield from _world(given)
     yield from _judge(data)
@@ -80,8 +93,6 @@ def bucket_of(buckets: Sequence[str]) -> str:
 
 def _world(given: Mapping[str, Any]) -> Iterator[Finding]:
     servers = [key for key in ("mcp_server", "mcp_servers") if given.get(key) is not None]
-    if given.get("toolset") is not None and servers:
-        yield Finding((servers[0],), "stands beside toolset; exactly one of them is allowed.")
     if given.get("toolset") is None and not servers:
         yield Finding(("toolset",), "is missing; module:function is required.")
 
@@ -162,26 +173,28 @@ def _bucket(condition: Mapping[str, Any]) -> str:
     return bucket_of([b if b in ("falsify", "benign", "ceiling") else "falsify" for b in buckets])
 
 
-def _faults(data: Mapping[str, Any], faults: FaultChecks) -> Iterator[Finding]:
+def _faults(data: Mapping[str, Any], faults: FaultKinds) -> Iterator[Finding]:
     for position, condition in enumerate(items(data, "conditions")):
         if isinstance(condition, dict):
             for below, fault in condition_faults(condition):
                 yield from _fault(fault, ("conditions", position, *below), faults)
 
 
-def _fault(fault: Mapping[str, Any], path: Path, faults: FaultChecks) -> Iterator[Finding]:
+def _fault(fault: Mapping[str, Any], path: Path, faults: FaultKinds) -> Iterator[Finding]:
     name, params = fault.get("name"), fault.get("params", {})
+    known = ", ".join((*faults, "module:function"))
     if not isinstance(name, str) or ":" in name:
         if isinstance(name, str) and not is_reference(name):
             yield Finding((*path, "name"), f"{show(name)} is not a reference; module:function is required.")
     elif name in LATER_FAULTS:
-        yield Finding((*path, "name"), f"{show(name)} is not available yet in this version; {', '.join(faults)}.")
+        yield Finding((*path, "name"), f"{show(name)} is not available yet in this version; allowed: {known}.")
     elif name not in faults:
-        message = f"{show(name)} is not a known fault; {', '.join(faults)}, or module:function."
+        message = f"{show(name)} is not a known fault; allowed: {known}."
         yield Finding((*path, "name"), message, closest(name, faults))
     elif isinstance(params, dict):
         for complaint in faults[name](params):
-            yield Finding((*path, "params"), complaint)
+            key, _, rest = complaint.removeprefix("params.").partition(": ")
+            yield Finding((*path, "params", key), rest) if key in params else Finding((*path, "params"), complaint)
 
 
 def _alpha(data: Mapping[str, Any]) -> Iterator[Finding]:

@@ -97,7 +97,7 @@ def _isolation(isolation: Mapping[str, Any]) -> Iterator[Finding]:
     yield from repeated(items(isolation, "caps"), ("isolation", "caps"))
     for position, cap in enumerate(items(isolation, "caps")):
         if isinstance(cap, str) and cap not in _CAPS:
-            message = f"{show(cap)} cannot be added back; {', '.join(sorted(_CAPS))}."
+            message = f"{show(cap)} cannot be added back; allowed: {', '.join(sorted(_CAPS))}."
             yield Finding(("isolation", "caps", position), message, closest(cap, _CAPS))
     memory = isolation.get("memory")
     if isinstance(memory, str) and _bytes(memory) in range(1 << 20, _LEAST_MEMORY):

@@ -176,7 +176,7 @@ class _Reader:
             self._note(_line(event), path, "a list, mapping or alias is a key here; only text is allowed.")
             return None
         key = self._scalar(event, path)
-        if isinstance(key, str) and (key != "<<" or not event.implicit[0]):
+        if isinstance(key, str) and (key != "<<" or not _is_plain(event)):
             return key
         if key == "<<":
             self._note(_line(event), path, "merge keys (<<) are not supported; write the keys out.")
@@ -188,7 +188,7 @@ class _Reader:
         self._check_tag(event, "str", path)
         try:
             text = joined(event.value)
-            return resolve(text) if event.implicit[0] else text
+            return resolve(text) if _is_plain(event) else text
         except ValueError as error:
             self._note(_line(event), path, str(error))
             return None
@@ -208,6 +208,11 @@ class _Reader:
 def _parent(value: Any, children: list[Node], line: int) -> Node:
     height = 1 + max((child.height for child in children), default=0)
     return Node(value, line, 1 + sum(child.size for child in children), height)
+
+
+def _is_plain(event: Any) -> bool:
+    """True for a scalar without quotes and tag: a tag, even the bare `!`, says that it is text."""
+    return bool(event.implicit[0]) and event.tag is None
 
 
 def _line(event: Any) -> int:

@@ -25,7 +25,6 @@ __all__ = [
     "Manifest",
     "Occurrence",
     "Task",
-    "identity_digest",
     "manifest_sha256",
 ]
 
@@ -226,20 +225,14 @@ class Manifest:
                 return condition
         raise KeyError(condition_id)
 
-    def image_digests(self, arm: str) -> dict[str, str]:
-        """What the records of an arm name under `images`: role -> digest of what that role runs. KeyError on a manifest
-        that does not name it. docker: of the image identity; process: of the source (`project` for the trusted side)."""
-        project = self.images.get("project")
+    def image_digests(self, arm: str) -> dict[str, str | None]:
+        """What the records of an arm name under `images`: role -> digest of what it runs, None where the manifest
+        names nothing (fake). docker: of the image identity; process: of the source, `project` for the trusted side."""
+        names = {"agent": (arm,), "boundary": ("boundary", "project"), "grader": ("grader", "project")}
         return {
-            "agent": identity_digest(self.images[arm]),
-            "boundary": identity_digest(project if project is not None else self.images["boundary"]),
-            "grader": identity_digest(project if project is not None else self.images["grader"]),
+            role: next((self.images[name]["sha256"] for name in of_role if name in self.images), None)
+            for role, of_role in names.items()
         }
-
-
-def identity_digest(identity: Mapping[str, Any]) -> str:
-    """The digest by which a record names an image or a source: its own `sha256`, which covers what decides."""
-    return str(identity["sha256"])
 
 
 def _arm(name: str, value: Mapping[str, Any]) -> Arm:

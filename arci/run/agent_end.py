@@ -18,7 +18,7 @@ __all__ = ["judge_agent_end", "judge_start"]
 _SIGKILL = int(signal.SIGKILL)
 _SIGNAL_BASE = 128
 _FROM_OUTSIDE = frozenset({1, 2, 3, _SIGKILL, 15})
-"""Signals that another process sends (HUP, INT, QUIT, KILL, TERM): if they end `arci-init`, it was not its own fault."""
+"""Signals that another process sends (HUP, INT, QUIT, KILL, TERM): `arci-init` ended by one was not at fault."""
 
 
 def judge_start(facts: TrialFacts) -> Judgement | None:

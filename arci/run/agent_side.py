@@ -1,4 +1,4 @@
-"""The untrusted side of a trial: start the agent, run its clock, end it. The clock starts when the agent itself runs."""
+"""The untrusted side of a trial: start the agent, run its clock, end it. The clock starts when the agent runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from arci.model.trial import Blame, Role
 from arci.run.attempt import Attempt
 from arci.run.setting import Setting
 
-__all__ = ["TASK_ENV_BYTES", "agent_process", "end_agent", "start_agent", "watch_agent"]
+__all__ = ["TASK_ENV_BYTES", "agent_process", "await_import", "end_agent", "start_agent", "watch_agent"]
 
 TASK_ENV_BYTES = 32 * 1024
 """A task of more bytes is not put into an environment variable."""
@@ -54,7 +54,7 @@ async def start_agent(pod: Pod, attempt: Attempt, setting: Setting, group: TaskG
     with attempt.measure("start"):
         attempt.agent_was_asked = True
         agent = await pod.start(Role.AGENT, agent_process(pod, attempt, setting))
-        group.start_soon(attempt.log(Role.AGENT).drain, agent)
+        group.start_soon(_take_output, agent, attempt)
         group.start_soon(_await_exit, agent, attempt)
         await attempt.pulse.until(
             lambda: said.init.started or said.init.exec_errno is not None or _is_over(attempt), limit_s
@@ -64,17 +64,22 @@ async def start_agent(pod: Pod, attempt: Attempt, setting: Setting, group: TaskG
     return agent
 
 
+async def await_import(attempt: Attempt) -> None:
+    """Until the worker has imported the agent's module (`setup_seconds`), or the agent is over."""
+    limit_s = attempt.manifest.budgets.setup_seconds
+    with attempt.measure("ready"):
+        await _within(attempt, lambda: attempt.conversation.is_worker_ready, "setup_seconds", limit_s)
+
+
 async def watch_agent(attempt: Attempt) -> None:
     """Until the agent is over: it ended, met a budget or a deadline, or something of ours broke."""
-    budgets = attempt.manifest.budgets
     if attempt.arm.kind == "python":
-        with attempt.measure("ready"):
-            await _within(attempt, lambda: attempt.conversation.is_worker_ready, "setup_seconds", budgets.setup_seconds)
+        await await_import(attempt)
     if _is_over(attempt):
         return
     begun = anyio.current_time()
     with attempt.measure("agent"):
-        await _within(attempt, lambda: False, "max_seconds", budgets.max_seconds)
+        await _within(attempt, lambda: False, "max_seconds", attempt.manifest.budgets.max_seconds)
         attempt.agent_seconds = anyio.current_time() - begun
         if attempt.conversation.latched is not None:
             await attempt.pulse.until(lambda: attempt.exit is not None, _LATCH_GRACE_S)
@@ -98,6 +103,11 @@ async def _within(attempt: Attempt, reached: Callable[[], bool], name: str, limi
         return
     attempt.deadline = name
     attempt.conversation.agent_is_over = True
+
+
+async def _take_output(agent: Guest, attempt: Attempt) -> None:
+    await attempt.log(Role.AGENT).drain(agent)
+    attempt.pulse.beat()
 
 
 async def _await_exit(agent: Guest, attempt: Attempt) -> None:

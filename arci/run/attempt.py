@@ -49,6 +49,10 @@ class Attempt:
         self.evidence: Evidence | None = None
         self.evidence_excess: str | None = None
         self.grade: Grade | None = None
+        self.is_complete = False
+        """The choreography came to its end: it was not cancelled on the way."""
+        self.left_behind: str | None = None
+        """What the back end could not remove afterwards, in its own words."""
 
     @contextmanager
     def measure(self, phase: str) -> Iterator[None]:
@@ -74,7 +78,8 @@ class Attempt:
     def agent_ended(self) -> bool:
         """The agent's process or its guest is known to be gone."""
         init = self.conversation.init
-        return self.exit is not None or init.code is not None or init.signal is not None or init.is_lost
+        is_told = init.code is not None or init.signal is not None or init.exec_errno is not None
+        return self.exit is not None or is_told or init.is_lost
 
     @property
     def may_be_made_again(self) -> bool:

@@ -47,7 +47,9 @@ async def await_ready(pod: Pod, attempt: Attempt, channel: Channel, *, with_faul
             await channel.send(begin_frame(pod, attempt, with_faults=with_faults))
             await attempt.pulse.until(lambda: said.is_ready or said.is_closed or attempt.has_trouble, limit_s)
         if not said.is_ready and not attempt.has_trouble:
-            said.trouble(Blame.HARNESS, f"the boundary was not ready after {limit_s:g} s (setup_seconds and {SLACK_S:g})")
+            said.trouble(
+                Blame.HARNESS, f"the boundary was not ready after {limit_s:g} s (setup_seconds and {SLACK_S:g})"
+            )
 
 
 def begin_frame(pod: Pod, attempt: Attempt, *, with_faults: bool) -> dict[str, Any]:

@@ -63,9 +63,7 @@ def _budget(facts: TrialFacts) -> Judgement | None:
 def _timeout(facts: TrialFacts) -> Judgement | None:
     if facts.deadline is None:
         return None
-    return fail(
-        Ending.TIMEOUT, f"still running at the end of {facts.deadline}", fingerprint("timeout", facts.deadline)
-    )
+    return fail(Ending.TIMEOUT, f"still running at the end of {facts.deadline}", fingerprint("timeout", facts.deadline))
 
 
 def _evidence(facts: TrialFacts) -> Judgement | None:

@@ -33,7 +33,7 @@ class Conversation:
         """Nothing more will come: the stream ended, or we stopped listening."""
         self.troubles: list[Trouble] = []
         self.agent_is_over = False
-        """The agent's fate is decided: it ended, was lost, or met a budget or deadline. Troubles after it come later."""
+        """The agent's fate is decided: it ended, was lost, or met a budget or deadline. What breaks now came later."""
 
     def trouble(self, blame: Blame, detail: str, stderr: str = "") -> None:
         """Something of ours, the environment's or the machine's broke now."""

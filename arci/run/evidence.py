@@ -1,6 +1,6 @@
 """Files that the agent leaves for the grader: which paths to fetch, and an archive read as hostile input. Pure.
 
-Nothing is ever unpacked to disk: members are read in memory, links and special files are left out, caps hold throughout.
+Nothing is ever unpacked to disk: members are read in memory, links and special files are left out, caps hold.
 """
 
 from __future__ import annotations
@@ -55,9 +55,8 @@ class Evidence:
         self.files[path] = data
         total = sum(map(len, self.files.values()))
         if len(self.files) > MOST_FILES or total > MOST_TOTAL_BYTES:
-            raise EvidenceRefused(
-                f"evidence: {len(self.files)} files of {total} bytes; {MOST_FILES} files, {MOST_TOTAL_BYTES} bytes are allowed"
-            )
+            allowed = f"{MOST_FILES} files, {MOST_TOTAL_BYTES} bytes are allowed"
+            raise EvidenceRefused(f"evidence: {len(self.files)} files of {total} bytes; {allowed}")
 
     def for_grader(self) -> dict[str, dict[str, str]]:
         """Path -> `{"text": ...}`, or `{"base64": ...}` for what is no UTF-8."""
@@ -70,7 +69,7 @@ class Evidence:
 
 
 def fetch_paths(patterns: Iterable[str]) -> list[str]:
-    """What to ask a pod for: the part of each pattern before its first wildcard, `.` if there is none; no path twice."""
+    """What to ask a pod for: the part of each pattern before its first wildcard (`.`: none); no path twice."""
     paths: dict[str, None] = {}
     for pattern in patterns:
         fixed: list[str] = []
@@ -171,4 +170,3 @@ def _encoded(data: bytes) -> dict[str, str]:
         return {"text": data.decode("utf-8")}
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(data).decode("ascii")}
-

@@ -1,4 +1,4 @@
-"""What is known of one attempt when it is over: the input of `classify`. Pure data; text of the agent decides nothing."""
+"""What is known of one attempt when it is over: the input of `classify`. Pure data; no text of the agent decides."""
 
 from __future__ import annotations
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
-__all__ = ["MOST_CHANNEL_BYTES", "MOST_LINE_BYTES", "FrameError", "LineCutter", "parse_object"]
+__all__ = ["MOST_CHANNEL_BYTES", "MOST_DEPTH", "MOST_LINE_BYTES", "FrameError", "LineCutter", "parse_object"]
 
 MOST_LINE_BYTES = 64 << 20
 """One frame: a tool answer of 8 MiB, escaped, fits several times."""
 MOST_CHANNEL_BYTES = 512 << 20
 """All frames of one trial."""
+MOST_DEPTH = 300
+"""Nesting of one frame; what is written down again must not meet Python's recursion limit."""
 
 
 class FrameError(ValueError):
@@ -56,7 +58,23 @@ def parse_object(line: bytes) -> dict[str, Any]:
         raise FrameError(f"a line that is no JSON: {_quoted(line)} ({error})") from error
     if not isinstance(value, dict):
         raise FrameError(f"a line that is no JSON object: {_quoted(line)}")
+    if line.count(b"[") + line.count(b"{") > MOST_DEPTH and _depth(value) > MOST_DEPTH:
+        raise FrameError(f"a frame nested more than {MOST_DEPTH} deep")
     return value
+
+
+def _depth(value: Any) -> int:
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        level = [child for item in level for child in _children(item)]
+    return depth
+
+
+def _children(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _refuse(name: str) -> NoReturn:

@@ -21,11 +21,11 @@ Kept = dict[str, dict[str, KeptLog]]
 
 
 class GuestLog:
-    """Both streams of one guest. `is_drained`: its output has ended and every byte is counted."""
+    """Both streams of one guest. `has_ended`: nothing more will be counted."""
 
     def __init__(self) -> None:
         self.streams = {stream: LogTail() for stream in _STREAMS}
-        self.is_drained = False
+        self.has_ended = False
 
     async def tee(self, guest: Guest) -> AsyncIterator[Chunk]:
         """The guest's output as it comes, counted here. An engine that loses it loses a log, not a trial."""
@@ -33,9 +33,10 @@ class GuestLog:
             async for chunk in guest.output():
                 self.streams[chunk.stream].add(chunk.data)
                 yield chunk
-            self.is_drained = True
         except EngineError:
-            self.is_drained = False
+            pass
+        finally:
+            self.has_ended = True
 
     async def drain(self, guest: Guest) -> None:
         """Take the guest's output to its end."""
@@ -64,5 +65,5 @@ def keep_logs(logs: Mapping[str, GuestLog], masks: Masks) -> tuple[Kept, dict[st
 
 def _keep(log: LogTail, masks: Masks) -> KeptLog:
     if not log.omitted_bytes:
-        return KeptLog(masks.bytes(log.head + log.tail), b"", log.total_bytes)
+        return KeptLog(masks.output(log.head + log.tail), b"", log.total_bytes)
     return KeptLog(masks.before_cut(log.head), masks.after_cut(log.tail), log.total_bytes)

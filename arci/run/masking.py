@@ -50,21 +50,21 @@ class Masks:
             return [self.value(item) for item in value]
         return value
 
-    def bytes(self, data: bytes) -> bytes:
+    def output(self, data: bytes) -> bytes:
         """Output of a guest with an asterisk for each byte of a secret: its length stays exact."""
         if self._text is None:
             return data
         return self._bytes.sub(lambda found: b"*" * len(found.group()), data)
 
     def before_cut(self, head: bytes) -> bytes:
-        """As `bytes`, and without the beginning of a secret that the cut at the end of `head` has torn."""
-        masked = self.bytes(head)
+        """As `output`, and without the beginning of a secret that the cut at the end of `head` has torn."""
+        masked = self.output(head)
         torn = max((_overlap(masked, form) for form in self._byte_forms), default=0)
         return masked[: len(masked) - torn] + b"*" * torn
 
     def after_cut(self, tail: bytes) -> bytes:
-        """As `bytes`, and without the rest of a secret that the cut at the start of `tail` has torn."""
-        masked = self.bytes(tail)
+        """As `output`, and without the rest of a secret that the cut at the start of `tail` has torn."""
+        masked = self.output(tail)
         torn = max((_overlap(masked[::-1], form[::-1]) for form in self._byte_forms), default=0)
         return b"*" * torn + masked[torn:]
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from arci.model.record import RECORD_FORMAT
-from arci.model.trial import ARMS, Role, Trial
+from arci.model.trial import Trial
 from arci.run.attempt import Attempt
 from arci.run.judgement import Judgement
 from arci.run.logs import Kept, keep_logs
@@ -28,6 +28,8 @@ class TrialResult:
     logs: Kept
     agent_started: bool
     """The agent's process ran, or may have run: the trial must not be made again."""
+    left_behind: str | None = None
+    """What the back end could not remove after the trial, in its own words."""
 
 
 def build_result(
@@ -50,14 +52,14 @@ def build_result(
         "evidence": masks.value(_evidence(attempt)),
         "usage": _usage(attempt),
         "phases": {name: round(seconds, 6) for name, seconds in attempt.phases.items()},
-        "images": _images(attempt.trial.arm, setting),
+        "images": dict(setting.manifest.image_digests(attempt.trial.arm)),
         "attempts": masks.value(list(earlier)),
         "logs": log_entries,
         "started_at": iso(started_at),
         "ended_at": iso(setting.now()),
     }
     events = masks.value(record_events(attempt, judgement))
-    return TrialResult(attempt.trial, record, events, logs, not attempt.may_be_made_again)
+    return TrialResult(attempt.trial, record, events, logs, not attempt.may_be_made_again, attempt.left_behind)
 
 
 def record_events(attempt: Attempt, judgement: Judgement) -> list[dict[str, Any]]:
@@ -139,12 +141,3 @@ def _usage(attempt: Attempt) -> dict[str, Any]:
         "agent_seconds": round(attempt.agent_seconds, 6),
         "peak_memory_bytes": None,
     }
-
-
-def _images(arm: str, setting: Setting) -> dict[str, Any]:
-    """Role -> digest: the arm's own for the agent; the role's, or the project's, for the others."""
-    images = {Role.AGENT.value: setting.image_sha256(arm)}
-    for role in (Role.BOUNDARY.value, Role.GRADER.value):
-        images[role] = setting.image_sha256(role) or setting.image_sha256("project")
-    assert arm in ARMS
-    return images

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from arci.model.manifest import Manifest
 from arci.run.masking import Masks
@@ -26,16 +25,8 @@ class Setting:
     now: Callable[[], datetime]
     """Wall clock of the records; deadlines have a monotonic clock of their own."""
 
-    def image_sha256(self, name: str) -> str | None:
-        """The digest of an image or source identity of the manifest, or None if it names none of that name."""
-        identity: Any = self.manifest.images.get(name)
-        value = identity.get("sha256") if isinstance(identity, Mapping) else identity
-        return value if isinstance(value, str) else None
 
-
-def make_setting(
-    manifest: Manifest, host_env: Mapping[str, str], now: Callable[[], datetime] = utc_now
-) -> Setting:
+def make_setting(manifest: Manifest, host_env: Mapping[str, str], now: Callable[[], datetime] = utc_now) -> Setting:
     """The setting of a run of `manifest` on this host."""
     values = {name: host_env[name] for name in manifest.secrets if host_env.get(name)}
     return Setting(manifest, host_env, Masks(values), now)

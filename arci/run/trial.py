@@ -1,18 +1,18 @@
 """One trial: the choreography of an attempt as a list of small steps, and the attempts of a trial.
 
-The same for every back end. Nothing here raises for what a guest or an engine does: it becomes a fact of the attempt.
+The same for every back end. What a guest or an engine does raises nothing here: it becomes a fact of the attempt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 from anyio.abc import TaskGroup
 
-from arci.errors import EngineError
+from arci.errors import EngineError, StoreError
 from arci.isolation.base import Pod, Slots, TrialPlan
 from arci.isolation.groups import task_group
 from arci.model.trial import Blame, Outcome, Role, Trial
@@ -44,6 +44,9 @@ async def run_trial(slots: Slots, trial: Trial, setting: Setting, before_agent: 
     while True:
         attempt = Attempt(trial, setting.manifest, len(earlier) + 1)
         await _attempt_in_pod(slots, attempt, setting, before_agent)
+        if not attempt.is_complete:
+            # A clean-up that failed must not hide that the run is being stopped.
+            await anyio.lowlevel.checkpoint_if_cancelled()
         judgement = classify(attempt.facts())
         is_last = len(earlier) + 1 == MOST_ATTEMPTS
         if judgement.outcome is not Outcome.ERROR or not attempt.may_be_made_again or is_last:
@@ -52,24 +55,69 @@ async def run_trial(slots: Slots, trial: Trial, setting: Setting, before_agent: 
 
 
 async def _attempt_in_pod(slots: Slots, attempt: Attempt, setting: Setting, before_agent: BeforeAgent) -> None:
-    """A fresh pod for the attempt. What the back end fails to clean up harms no judgement: it says so itself."""
+    """A fresh pod for the attempt. What the back end cannot remove afterwards harms no judgement: it is noted."""
     plan = TrialPlan(attempt.trial.trial_id, attempt.trial.arm, attempt.number)
-    async with AsyncExitStack() as stack:
-        pod: Pod | None = None
-        with attempt.measure("create"):
-            pod = await stack.enter_async_context(slots.pod(plan))
-        if pod is not None:
-            await run_attempt(pod, attempt, setting, before_agent)
+    begun, has_pod = anyio.current_time(), False
+    try:
+        async with slots.pod(plan) as pod:
+            has_pod = True
+            attempt.phases["create"] = anyio.current_time() - begun
+            await _guarded(pod, attempt, setting, before_agent)
+    except EngineError as error:
+        if has_pod:
+            attempt.left_behind = str(error)
+        else:
+            attempt.conversation.trouble(Blame.ENGINE, str(error))
+
+
+async def _guarded(pod: Pod, attempt: Attempt, setting: Setting, before_agent: BeforeAgent) -> None:
+    """A mistake of ours spoils one trial, which says so; a store that cannot be written ends the run."""
+    try:
+        await run_attempt(pod, attempt, setting, before_agent)
+    except StoreError:
+        raise
+    except Exception as error:
+        attempt.conversation.trouble(Blame.HARNESS, f"internal error: {type(error).__name__}: {error}")
 
 
 async def run_attempt(pod: Pod, attempt: Attempt, setting: Setting, before_agent: BeforeAgent) -> None:
-    """Fills `attempt` with everything that happens in `pod`; raises nothing but cancellation and `before_agent`'s."""
+    """Fills `attempt` with everything that happens in `pod`. What guests and engines do is data here."""
     async with task_group() as group:
         channel = await open_boundary(pod, attempt, group)
         if channel is not None:
             await await_ready(pod, attempt, channel)
             await _agent_steps(pod, attempt, setting, group, before_agent)
-            await _sealing_steps(pod, attempt, channel, group)
-            await close_boundary(attempt, channel)
-        await _drain(attempt)
+            await _grading_steps(pod, attempt, channel, group)
+            await _drain(attempt)
+        attempt.is_complete = True
         group.cancel_scope.cancel()
+
+
+async def _agent_steps(
+    pod: Pod, attempt: Attempt, setting: Setting, group: TaskGroup, before_agent: BeforeAgent
+) -> None:
+    if attempt.has_trouble:
+        return
+    await before_agent(attempt.trial.trial_id, attempt.number)
+    agent = await start_agent(pod, attempt, setting, group)
+    if agent is not None:
+        await watch_agent(attempt)
+    await end_agent(attempt, agent)
+
+
+async def _grading_steps(pod: Pod, attempt: Attempt, channel: Channel, group: TaskGroup) -> None:
+    """The boundary holds the workdir until the evidence is out, then ends while the grader runs."""
+    if not attempt.has_trouble:
+        await seal(attempt, channel)
+    if needs_grade(attempt.facts()):
+        await take_evidence(pod, attempt)
+    async with task_group() as ending:
+        ending.start_soon(close_boundary, attempt, channel)
+        if needs_grade(attempt.facts()):
+            await grade_trial(pod, attempt, group)
+
+
+async def _drain(attempt: Attempt) -> None:
+    log = attempt.logs.get(Role.AGENT.value)
+    if log is not None and attempt.agent_was_asked:
+        await attempt.pulse.until(lambda: log.has_ended, _DRAIN_S)

@@ -1,0 +1,230 @@
+"""What the commands are made of: small steps, each takes the value of the one before. Renders nothing, exits nowhere.
+
+`run_experiment` is `RUN_STEPS` in order; the whole program is read there.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio import to_thread
+
+from arci.errors import UsageError
+from arci.isolation.base import Findings, Isolation
+from arci.manifest.descriptor import Descriptor, Overrides, load_descriptor
+from arci.manifest.images import image_requests
+from arci.manifest.schedule import schedule
+from arci.manifest.seal import is_manifest, load_manifest, seal
+from arci.model.manifest import Manifest
+from arci.run.observe import Observer, Silent
+from arci.store.reader import read_run
+from arci.store.run import StoredRun
+from arci.store.writer import RunWriter, utc_now
+
+__all__ = ["RUN_STEPS", "Job", "RunOptions", "default_workers", "gate_run", "run_experiment", "seal_descriptor"]
+
+Notice = Callable[[str], None]
+
+
+def default_workers() -> int:
+    """One more than there are processors: while one trial waits for the engine, the others compute."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What the command line says. `backend` and `n_per_arm` are sealed; the rest is outside the seal."""
+
+    path: Path
+    backend: str | None = None
+    n_per_arm: int | None = None
+    out: Path = Path("runs")
+    workers: int = field(default_factory=default_workers)
+    force: bool = False
+    build_ca: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """An experiment on its way. Each step fills in its part and leaves the rest."""
+
+    options: RunOptions
+    observer: Observer = field(default_factory=Silent)
+    notice: Notice = lambda text: None
+    run_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    descriptor: Descriptor | None = None
+    """None where a sealed manifest was given."""
+    isolation: Isolation | None = None
+    document: Mapping[str, Any] | None = None
+    """The sealed manifest."""
+    findings: Findings = field(default_factory=Findings)
+    directory: Path | None = None
+    decision: Mapping[str, Any] | None = None
+
+    @property
+    def manifest(self) -> Manifest:
+        assert self.document is not None
+        return Manifest.from_document(self.document)
+
+
+async def load(job: Job) -> Job:
+    """Read the descriptor, or a sealed manifest. SpecError with every problem."""
+    options = job.options
+    if options.workers < 1:
+        raise UsageError(f"--workers: {options.workers}; 1 or more is allowed.")
+    if is_manifest(options.path):
+        if options.backend is not None or options.n_per_arm is not None:
+            raise UsageError(f"{options.path}: is sealed; --isolation and --n are for descriptors.")
+        return replace(job, document=load_manifest(options.path))
+    overrides = Overrides(backend=options.backend, n_per_arm=options.n_per_arm)
+    descriptor = load_descriptor(options.path, overrides=overrides)
+    for warning in descriptor.warnings:
+        job.observer.warn(warning)
+    return replace(job, descriptor=descriptor)
+
+
+async def place(job: Job) -> Job:
+    """Make the back end that the descriptor or the manifest names; an engine is reached when it is first needed."""
+    backend = job.descriptor.backend if job.descriptor else job.manifest.isolation.backend
+    if backend == "docker":
+        from arci.isolation.docker.isolation import DockerIsolation
+
+        return replace(job, isolation=DockerIsolation())
+    from arci.isolation.process.isolation import ProcessIsolation
+
+    return replace(job, isolation=ProcessIsolation())
+
+
+async def resolve_and_seal(job: Job) -> Job:
+    """Give every image its identity, and seal. A manifest that came sealed is kept, and its images are looked up."""
+    from arci.isolation.docker.payload import runtime_sha256
+
+    if job.descriptor is None:
+        return job
+    descriptor = job.descriptor
+    images, volatile = await _identities(job, descriptor)
+    document = seal(
+        descriptor,
+        images=images,
+        runtime_sha256=runtime_sha256(),
+        volatile={**volatile, "descriptor": str(descriptor.path), "sealed_at": utc_now()},
+    )
+    return replace(job, document=document)
+
+
+async def check(job: Job) -> Job:
+    """Preflight, before anything is paid for: the place, its limits, both arms' start, world and oracle."""
+    from arci.run.preflight import preflight
+
+    assert job.isolation is not None
+    job.notice("Checking that everything starts.")
+    findings = await preflight(job.manifest, job.isolation, str(uuid.uuid4()))
+    for warning in findings.warnings:
+        job.observer.warn(warning)
+    return replace(job, findings=findings)
+
+
+async def run(job: Job) -> Job:
+    """Run and record every trial of the schedule."""
+    from arci.run.runner import run_trials
+
+    assert job.isolation is not None
+    assert job.document is not None
+    manifest, options, findings = job.manifest, job.options, job.findings
+    writer = RunWriter.create(
+        options.out,
+        job.document,
+        job.run_id,
+        force=options.force,
+        engine_facts=findings.facts,
+        warnings=findings.warnings,
+    )
+    with writer:
+        await run_trials(
+            manifest,
+            schedule(manifest),
+            job.isolation,
+            job.run_id,
+            writer,
+            workers=options.workers,
+            observer=job.observer,
+        )
+    return replace(job, directory=writer.directory)
+
+
+async def decide(job: Job) -> Job:
+    """Gate the sealed records and keep the decision beside them."""
+    assert job.directory is not None
+    return replace(job, decision=await to_thread.run_sync(partial(gate_run, job.directory, keep=True)))
+
+
+RUN_STEPS = (load, place, resolve_and_seal, check, run, decide)
+SEAL_STEPS = (load, place, resolve_and_seal)
+
+
+def run_experiment(job: Job) -> Job:
+    """All of `arci run`: the job with its run directory and decision, or one of `arci.errors`."""
+    return anyio.run(_through, RUN_STEPS, job)
+
+
+def seal_descriptor(job: Job) -> Job:
+    """All of `arci seal`."""
+    return anyio.run(_through, SEAL_STEPS, job)
+
+
+def gate_run(directory: Path, *, keep: bool) -> Mapping[str, Any]:
+    """The decision over a recorded run as its document; `keep` writes it to `decision.json`."""
+    from arci.gate.decide import decide as gate
+    from arci.gate.decision import decision_bytes
+    from arci.store.files import replace_file
+    from arci.store.layout import DECISION
+
+    decision = gate(read_run(directory))
+    if keep:
+        replace_file(directory / DECISION, decision_bytes(decision))
+    return decision.to_document()
+
+
+def stored_run(directory: Path) -> StoredRun:
+    """A recorded run as it was read back."""
+    return read_run(directory)
+
+
+async def _through(steps: tuple[Callable[[Job], Any], ...], job: Job) -> Job:
+    for step in steps:
+        job = await step(job)
+    return job
+
+
+async def _identities(job: Job, descriptor: Descriptor) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The manifest's `images`, and what of them holds on this engine alone."""
+    if descriptor.backend == "docker":
+        return await _engine_identities(job, descriptor)
+    from arci.manifest.identity import process_images
+
+    document = descriptor.document
+    sources = {name: arm["source"] for name, arm in document["arms"].items()}
+    return process_images(descriptor.root, {**sources, "project": document["project_source"]}), {}
+
+
+async def _engine_identities(job: Job, descriptor: Descriptor) -> tuple[dict[str, Any], dict[str, Any]]:
+    from arci.isolation.docker.engine import connect
+    from arci.isolation.docker.images import resolve_images
+
+    engine = await connect()
+    try:
+        job.notice(f"Engine: {engine.endpoint} ({engine.why}).")
+        found = await resolve_images(
+            engine, image_requests(descriptor), build_ca=job.options.build_ca, notice=job.notice
+        )
+    finally:
+        engine.close()
+    identities = {key: image.identity for key, image in found.items()}
+    return identities, {"image_refs": {key: image.id for key, image in found.items()}}

@@ -1,0 +1,71 @@
+"""Contract and budgets: whether a call may be made. A violation is recorded; a budget used up latches. Pure."""
+
+from __future__ import annotations
+
+from arci.faults.answer import Answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, Dict, Optional, Tuple
+
+    from arci.boundary.journal import Journal
+    from arci.boundary.terms import Terms
+
+__all__ = ["Limits"]
+
+
+class Limits:
+    """Counts calls and model steps, each once."""
+
+    def __init__(self, terms: Terms, journal: Journal, on_latch: Callable[[str], None]) -> None:
+        """`on_latch`: told once, with what an agent may read, when a budget is used up."""
+        self._terms = terms
+        self._journal = journal
+        self._on_latch = on_latch
+        self._calls = 0
+        self._steps = 0
+        self._by_tool: Dict[str, int] = {}
+        self.latched: Optional[str] = None
+        """The text of the budget that is used up. From then on nothing is executed and nothing recorded: how many
+        calls an agent still makes before it is stopped is a matter of time, and must not enter the trace."""
+
+    def admit_call(self, tool: str) -> Optional[Answer]:
+        """None if the call may be executed, else what the agent gets instead. Violations are recorded here."""
+        self._calls += 1
+        self._by_tool[tool] = self._by_tool.get(tool, 0) + 1
+        broken = self._violation(tool)
+        if broken is not None:
+            self._journal.event("violation", invariant=broken[0], tool=tool, detail=broken[1])
+        if self._calls > self._terms.budget_calls:
+            return self.latched_answer(self._latch("max_tool_calls", self._terms.budget_calls))
+        return None if broken is None else Answer.failure("refused", broken[1])
+
+    def admit_step(self) -> bool:
+        """Whether a model step is within its budget."""
+        self._steps += 1
+        if self._steps > self._terms.budget_steps:
+            self._latch("max_model_steps", self._terms.budget_steps)
+        return self.latched is None
+
+    def latched_answer(self, detail: str) -> Answer:
+        return Answer.failure("budget", detail)
+
+    def _violation(self, tool: str) -> Optional[Tuple[str, str]]:
+        """The first invariant of the contract that the call breaks, and the text of it."""
+        terms = self._terms
+        cap = terms.calls_per_tool.get(tool)
+        if tool in terms.forbidden:
+            return "forbidden_tools", f"tool {tool!r} is forbidden"
+        if cap is not None and self._by_tool[tool] > cap:
+            return "max_calls_per_tool", f"tool {tool!r} may be called {cap} times"
+        if terms.contract_calls is not None and self._calls > terms.contract_calls:
+            return "max_tool_calls", f"at most {terms.contract_calls} tool calls are allowed"
+        return None
+
+    def _latch(self, budget: str, limit: int) -> str:
+        detail = f"budget {budget} of {limit} is used up"
+        if self.latched is None:
+            self.latched = detail
+            self._journal.tell("latched", budget=budget)
+            self._on_latch(detail)
+        return detail

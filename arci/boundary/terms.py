@@ -1,0 +1,31 @@
+"""What the host's `begin` frame lays down for one trial, read once. Pure."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, FrozenSet, List, Mapping, Optional
+
+__all__ = ["Terms"]
+
+
+class Terms:
+    """The trial, its contract, its budgets and its faults. Never changed."""
+
+    def __init__(self, begin: Mapping[str, Any]) -> None:
+        """KeyError, TypeError or ValueError if the frame lacks something."""
+        trial, contract, budgets = begin["trial"], begin["contract"], begin["budgets"]
+        self.listen: str = begin["listen"]
+        self.agent_token: str = begin["tokens"]["agent"]
+        self.status_token: str = begin["tokens"]["status"]
+        self.trial_id: str = trial["trial_id"]
+        self.seed: int = trial["seed"]
+        self.task: Dict[str, Any] = trial["task"]
+        self.contract_calls: Optional[int] = contract["max_tool_calls"]
+        self.forbidden: FrozenSet[str] = frozenset(contract["forbidden_tools"])
+        self.calls_per_tool: Dict[str, int] = dict(contract["max_calls_per_tool"])
+        self.budget_calls: int = budgets["max_tool_calls"]
+        self.budget_steps: int = budgets["max_model_steps"]
+        self.tool_s = float(budgets["tool_seconds"])
+        self.setup_s = float(budgets["setup_seconds"])
+        self.faults: List[Dict[str, Any]] = list(begin["faults"])

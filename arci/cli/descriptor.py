@@ -1,0 +1,48 @@
+"""`arci seal` and `arci schema`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from arci.cli import options
+
+__all__ = ["schema", "seal"]
+
+
+@click.command()
+def schema() -> None:
+    """Print the JSON Schema of the descriptor, for editors and reviews."""
+    from arci.manifest.descriptor import json_schema
+
+    options.emit_json(json_schema())
+
+
+@click.command()
+@click.argument("descriptor", type=click.Path(path_type=Path), default="arci.yaml")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write.")
+@options.isolation
+@click.option("--n", "n_per_arm", type=click.IntRange(1, 100_000), help="Trials per arm and condition.")
+@options.build_ca
+@options.as_json
+def seal(
+    descriptor: Path,
+    out: Path,
+    isolation: str | None,
+    n_per_arm: int | None,
+    build_ca: Path | None,
+    json_: bool,
+) -> None:
+    """Resolve DESCRIPTOR's images, write every default out, and seal it without running it."""
+    from arci.api import Job, RunOptions, seal_descriptor
+    from arci.model.canonical import canonical
+    from arci.store.files import replace_file
+
+    job = seal_descriptor(
+        Job(RunOptions(descriptor, isolation, n_per_arm, build_ca=build_ca), notice=options.notice)
+    )
+    assert job.document is not None
+    replace_file(out, canonical(job.document) + b"\n")
+    summary = {"manifest_sha256": job.document["record_sha256"], "file": str(out)}
+    options.emit_json(summary) if json_ else click.echo(f"{summary['manifest_sha256']}  {out}")

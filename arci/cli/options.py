@@ -1,0 +1,43 @@
+"""Options and small actions that several commands share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+__all__ = ["as_json", "emit_json", "exit_with", "isolation", "notice", "run_directory"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+as_json = click.option("--json", "json_", is_flag=True, help="Machine-readable output on stdout.")
+isolation = click.option(
+    "--isolation", type=click.Choice(["process", "docker"]), help="Where trials run; the descriptor's choice else."
+)
+run_directory = click.argument("run", type=click.Path(path_type=Path))
+allow_inconclusive = click.option("--allow-inconclusive", is_flag=True, help="Exit 0 for INCONCLUSIVE.")
+build_ca = click.option(
+    "--build-ca",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    envvar="ARCI_BUILD_CA_BUNDLE",
+    help="CA bundle that image builds may trust (behind an inspecting proxy).",
+)
+
+
+def emit_json(value: Mapping[str, Any] | list[Any]) -> None:
+    """One JSON document on stdout."""
+    click.echo(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False))
+
+
+def notice(text: str) -> None:
+    """What is going on, for people: stderr."""
+    click.echo(f"arci: {text}", err=True)
+
+
+def exit_with(decision: Mapping[str, Any], *, allow_inconclusive: bool = False) -> None:
+    """End with the verdict's code."""
+    code = decision["exit_code"]
+    raise SystemExit(0 if allow_inconclusive and code == 2 else code)

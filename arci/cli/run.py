@@ -1,0 +1,54 @@
+"""`arci run`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from arci.cli import options
+from arci.cli.signals import terminable
+
+__all__ = ["run"]
+
+
+@click.command()
+@click.argument("descriptor", type=click.Path(path_type=Path), default="arci.yaml")
+@options.isolation
+@click.option("--n", "n_per_arm", type=click.IntRange(1, 100_000), help="Trials per arm and condition.")
+@click.option("--workers", type=click.IntRange(1), help="Trials at once; processors + 1 by default.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="runs", show_default=True)
+@click.option("--force", is_flag=True, help="Keep an old run of the same id as <id>.1 and start anew.")
+@options.allow_inconclusive
+@options.build_ca
+@options.as_json
+def run(
+    descriptor: Path,
+    isolation: str | None,
+    n_per_arm: int | None,
+    workers: int | None,
+    out: Path,
+    force: bool,
+    allow_inconclusive: bool,
+    build_ca: Path | None,
+    json_: bool,
+) -> None:
+    """Run the experiment that DESCRIPTOR (or a sealed manifest) declares, gate it, and exit with its verdict."""
+    from arci.api import Job, RunOptions, default_workers, run_experiment, stored_run
+    from arci.run.observe import make_observer
+
+    chosen = RunOptions(
+        descriptor, isolation, n_per_arm, out, default_workers() if workers is None else workers, force, build_ca
+    )
+    with terminable():
+        job = run_experiment(Job(chosen, observer=make_observer(sys.stderr), notice=options.notice))
+    assert job.directory is not None
+    assert job.decision is not None
+    if json_:
+        options.emit_json({**job.decision, "run": str(job.directory)})
+    else:
+        from arci.cli.results import text_of
+
+        click.echo(text_of(job.decision, stored_run(job.directory), job.directory))
+    options.exit_with(job.decision, allow_inconclusive=allow_inconclusive)
