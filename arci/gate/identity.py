@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from arci.gate.objections import Objection
@@ -42,7 +43,7 @@ def check_records(
         else:
             seen.add(trial.trial_id)
             objections += [Objection(kind, message, label) for kind, message in _identity(manifest, trial, record)]
-            _take(results, objections, manifest, record, label)
+            _take(results, objections, manifest, record, trial)
     missing = (trial_id for trial_id in planned if trial_id not in seen)
     objections += [Objection("not recorded", "was planned and is not recorded", trial_id) for trial_id in missing]
     return list(results.values()), objections
@@ -93,10 +94,12 @@ def _differing(images: object, expected: Mapping[str, str | None]) -> str:
 
 
 def _take(
-    results: dict[str, Result], objections: list[Objection], manifest: Manifest, record: Mapping[str, Any], label: str
+    results: dict[str, Result], objections: list[Objection], manifest: Manifest, record: Mapping[str, Any], trial: Trial
 ) -> None:
+    label = trial.trial_id
     try:
-        result = result_of(record)
+        # where it belongs is the plan's to say: a record of another arm is objected to, and counted where it stands
+        result = replace(result_of(record), condition_id=trial.condition_id, arm=trial.arm, index=trial.index)
         _check_injections(manifest, result, record)
     except KeyError as error:
         objections.append(Objection("unusable records", f"its record has no {error}", label))

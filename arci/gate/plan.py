@@ -65,6 +65,7 @@ def _wrong_rule(manifest: Manifest) -> str | None:
         f"on_error: {manifest.on_error!r}; 'invalidate' or 'worst_case' is allowed": (
             manifest.on_error in ("invalidate", "worst_case")
         ),
+        "tasks: none is planned": bool(manifest.tasks),
         f"arms: {sorted(manifest.arms)}; {list(ARMS)} are compared": sorted(manifest.arms) == sorted(ARMS),
         "conditions: an id is not text, or stands twice": len(set(ids)) == len(ids)
         and all(isinstance(i, str) for i in ids),

@@ -225,10 +225,11 @@ def _archive(files: Mapping[str, bytes | str], workdir: str, path: str, limit_by
     chosen = {name: content for name, content in files.items() if f"{name}/".startswith(f"{whole}/")}
     if not chosen or not f"{whole}/".startswith(f"{workdir}/"):
         raise FileNotFoundError(f"{path}: no such path in the working directory")
+    start = workdir if whole == workdir else posixpath.dirname(whole)
     buffer = io.BytesIO()
     with tarfile.TarFile(fileobj=buffer, mode="w") as tar:
         for name, content in sorted(chosen.items()):
-            member = tarfile.TarInfo(posixpath.relpath(name, posixpath.dirname(whole)))
+            member = tarfile.TarInfo(posixpath.relpath(name, start))
             if isinstance(content, str):
                 member.type, member.linkname = tarfile.SYMTYPE, content
                 tar.addfile(member)

@@ -79,7 +79,7 @@ class GuestPipes:
 
     def write(self, data: bytes, stream: str = "stdout") -> None:
         self._chunks.append(Chunk(stream, data))
-        self._tell()
+        self.wake()
 
     def write_frame(self, frame: dict[str, Any]) -> None:
         """One JSON object and its newline, to stdout."""
@@ -90,7 +90,7 @@ class GuestPipes:
         while not self._stdin:
             if self._stdin_closed:
                 return b""
-            await self._news.wait()
+            await self.changed()
         return self._stdin.popleft()
 
     async def read_line(self) -> bytes:
@@ -119,25 +119,28 @@ class GuestPipes:
         """The host's side: bytes for stdin."""
         if data and not self._stdin_closed:
             self._stdin.append(data)
-            self._tell()
+            self.wake()
 
     def close_stdin(self) -> None:
         self._stdin_closed = True
-        self._tell()
+        self.wake()
 
     async def next_chunk(self, ended: anyio.Event) -> Chunk | None:
         """The host's side: the next output, None when the guest has ended and all is read."""
         while not self._chunks:
             if ended.is_set():
                 return None
-            await self._news.wait()
+            await self.changed()
         return self._chunks.popleft()
 
-    def _tell(self) -> None:
+    async def changed(self) -> None:
+        """Until something of this guest changes: its streams, its files, its end."""
+        await self._news.wait()
+
+    def wake(self) -> None:
+        """Something has changed."""
         self._news.set()
         self._news = anyio.Event()
-
-    wake = _tell
 
 
 Program: TypeAlias = Callable[[GuestPipes], Awaitable[Exit | int | None]]

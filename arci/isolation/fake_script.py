@@ -8,7 +8,6 @@ import posixpath
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import anyio
 import anyio.abc
 
 from arci.isolation import script as s
@@ -35,8 +34,11 @@ def program_of(script: s.Script) -> Program:
 class _Process:
     """One process of a guest's tree."""
 
-    def __init__(self, pipes: GuestPipes, tree: anyio.abc.TaskGroup, quiet: bool = False) -> None:
+    def __init__(
+        self, pipes: GuestPipes, tree: anyio.abc.TaskGroup, *, is_main: bool = True, quiet: bool = False
+    ) -> None:
         self._pipes = pipes
+        self._is_main = is_main
         self._tree = tree
         self._quiet = quiet
         self._closers: list[Callable[[], object]] = []
@@ -60,7 +62,7 @@ class _Process:
         return posixpath.normpath(posixpath.join(self._pipes.workdir, path))
 
     async def print(self, op: s.Print) -> None:
-        self._put(op.data, op.stream)
+        self._put(op.data * op.times, op.stream)
 
     async def pattern(self, op: s.Pattern) -> None:
         self._put(s.pattern(op.size), op.stream)
@@ -79,11 +81,13 @@ class _Process:
         raise GuestEnded(signal=op.number)
 
     async def on_term(self, op: s.OnTerm) -> None:
-        self._pipes.ignores_term = not op.script
-        self._pipes.on_term = program_of(op.script)
+        if self._is_main:  # the signal goes to the guest; its children end with it
+            self._pipes.ignores_term = not op.script
+            self._pipes.on_term = program_of(op.script)
 
     async def write(self, op: s.WriteFile) -> None:
-        self._pipes.files[self._path(op.path)] = op.data
+        self._pipes.files[self._path(op.path)] = op.data * op.times
+        self._pipes.wake()
 
     async def read(self, op: s.ReadFile) -> None:
         content = self._pipes.files.get(self._path(op.path))
@@ -91,7 +95,7 @@ class _Process:
 
     async def wait_for(self, op: s.WaitFor) -> None:
         while self._path(op.path) not in self._pipes.files:
-            await anyio.sleep(0)
+            await self._pipes.changed()
 
     async def link(self, op: s.Link) -> None:
         self._pipes.files[self._path(op.path)] = op.target
@@ -105,7 +109,7 @@ class _Process:
         self._put(json.dumps(self._pipes.environment).encode())
 
     async def spawn(self, op: s.Spawn) -> None:
-        child = _Process(self._pipes, self._tree, self._quiet or op.quiet)
+        child = _Process(self._pipes, self._tree, is_main=False, quiet=self._quiet or op.quiet)
 
         async def live() -> None:
             with contextlib.suppress(GuestEnded):

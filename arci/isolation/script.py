@@ -41,10 +41,11 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Print:
-    """Write `data` to a stream (`stdout`, `stderr`)."""
+    """Write `data`, repeated `times`, to a stream (`stdout`, `stderr`)."""
 
     data: bytes
     stream: str = "stdout"
+    times: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +89,14 @@ class OnTerm:
 
 @dataclass(frozen=True, slots=True)
 class WriteFile:
-    """Write a file, and the directories above it. Relative: below the workdir; `$HOME` and `$TMPDIR` expand."""
+    """Write a file of `data` repeated `times`, and the directories above it.
+
+    A relative path is below the workdir; `$HOME` and `$TMPDIR` expand.
+    """
 
     path: str
     data: bytes
+    times: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +228,10 @@ def pattern(size: int) -> bytes:
 
 
 def render(script: Script, python: str = "python3") -> tuple[str, ...]:
-    """The argv that runs `script` under any Python 3.9+ named `python`, without site-packages and without files."""
+    """The argv that runs `script` under any Python 3.9+ named `python`, without site-packages and without files.
+
+    A system takes 128 KiB for one argument (Linux), so large data are written as `Pattern` or with `times`.
+    """
     return (python, "-I", "-S", "-c", _guest_source(), json.dumps(_encoded(script)))
 
 

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH101, PTH103, PTH110, PTH111, PTH120, PTH123, PTH208, PTH211
+# ruff: noqa: PTH101, PTH103, PTH110, PTH120, PTH123, PTH208, PTH211
 """The guest's half of `script`: runs a script given as JSON in argv. Standard library alone, Python 3.9.
 
 Never imported: its text is handed to `python -I -S -c`, so it needs no file in the image that it runs in. It does
@@ -26,8 +26,8 @@ def put(data: str | bytes, stream: str = "stdout") -> None:
         data = data[os.write(fd, data) :]
 
 
-def do_print(data: str, stream: str) -> None:
-    put(data, stream)
+def do_print(data: str, stream: str, times: int) -> None:
+    put(data * times, stream)
 
 
 def do_pattern(size: int, stream: str) -> None:
@@ -68,11 +68,11 @@ def do_on_term(script: Steps) -> None:
     signal.signal(signal.SIGTERM, lambda *_: run(script))
 
 
-def do_write(path: str, data: str) -> None:
+def do_write(path: str, data: str, times: int) -> None:
     path = os.path.expandvars(path)
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path, "wb") as file:
-        file.write(data.encode("latin-1"))
+        file.write(data.encode("latin-1") * times)
 
 
 def do_read(path: str) -> None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from arci.manifest.shape import DescriptorShape
-from arci.manifest.source import Finding, closest
+from arci.manifest.source import Finding, closest, one_line
 from arci.manifest.strict_yaml import Path
 
 __all__ = ["allowed_keys", "complaints", "show"]
@@ -60,7 +60,7 @@ def allowed_keys(location: tuple[int | str, ...]) -> list[str]:
 def show(value: Any) -> str:
     """`value` as a person may read it in one line, cut at 80 characters."""
     text = repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
-    return text if len(text) <= 80 else f"{text[:80]}..."
+    return one_line(text if len(text) <= 80 else f"{text[:80]}...")
 
 
 def _finding(detail: ErrorDetails) -> Finding:

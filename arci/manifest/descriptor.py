@@ -56,6 +56,12 @@ class Descriptor:
         """`process` or `docker`."""
         return str(self.document["isolation"]["backend"])
 
+    @property
+    def sources(self) -> dict[str, str]:
+        """`baseline`, `candidate`, `project` -> directory of the code, relative to `root`."""
+        arms = {name: str(arm["source"]) for name, arm in self.document["arms"].items()}
+        return {**arms, "project": str(self.document["project_source"])}
+
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of a descriptor."""

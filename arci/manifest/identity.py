@@ -19,7 +19,7 @@ __all__ = ["distributions", "interpreter", "process_images", "source_identity"]
 
 def process_images(root: Path, sources: dict[str, str]) -> dict[str, Any]:
     """The manifest's `images` for process isolation. `sources`: `baseline`, `candidate`, `project` -> directory
-    relative to `root`. Raises OSError for a tree that cannot be read."""
+    relative to `root`, as `Descriptor.sources` has them. Raises OSError for a tree that cannot be read."""
     trees = {source: source_identity(root / source) for source in sorted(set(sources.values()))}
     named = {name: trees[source] for name, source in sources.items()}
     return {**named, "interpreter": interpreter(), "distributions": distributions()}

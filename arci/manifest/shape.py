@@ -56,7 +56,7 @@ _EITHER = Discriminator(_form)
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class BuildShape(_Strict):
@@ -231,8 +231,11 @@ class DescriptorShape(_Strict):
     grader: GraderShape = GraderShape()
     conditions: Annotated[list[ConditionShape], Field(min_length=1, max_length=1000)] = [ConditionShape(id="clean")]
     alpha: Annotated[float, Field(gt=0, le=0.5)] = 0.05
+    """Chance of a wrong PASS or BLOCK, over all gating conditions."""
     delta: Annotated[float, Field(gt=0, lt=1)] = 0.10
+    """The drop in the success rate that matters."""
     n_per_arm: Annotated[int, Field(ge=1, le=100_000)] = 200
+    """Trials per arm and condition."""
     interval_method: Literal["clopper_pearson"] = "clopper_pearson"
     looks: Annotated[list[int], Field(max_length=0)] = []
     on_error: Literal["invalidate", "worst_case"] = "invalidate"
@@ -241,5 +244,7 @@ class DescriptorShape(_Strict):
     isolation: Annotated[Annotated[Backend, Tag(SHORT)] | Annotated[IsolationShape, Tag(LONG)], _EITHER] = "process"
     images: ImagesShape = ImagesShape()
     evidence: Annotated[list[Glob], Field(max_length=1000)] = []
+    """Files below the agent's workdir that the grader is given."""
     secrets: Annotated[list[EnvName], Field(max_length=1000)] = []
+    """Host variables that arms may take; only their names are sealed."""
     prior_runs: list[Any] = []

@@ -10,7 +10,7 @@ from typing import Any
 from arci.errors import Problem
 from arci.manifest.strict_yaml import Node, Note, Path
 
-__all__ = ["Finding", "Source", "closest", "dotted"]
+__all__ = ["Finding", "Source", "closest", "dotted", "one_line"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +43,32 @@ class Source:
     def problem(self, finding: Finding) -> Problem:
         line = self.line(finding.path)
         where = f"{self.name}:{line}" if line else "command line"
-        return Problem(where, dotted(finding.path), finding.message, finding.hint)
+        return Problem(where, dotted(finding.path), one_line(finding.message), finding.hint and one_line(finding.hint))
 
     def noted(self, notes: Iterable[Note]) -> list[Problem]:
         """The problems that the YAML reader noted."""
-        return [Problem(f"{self.name}:{n.line}" if n.line else self.name, dotted(n.path), n.message) for n in notes]
+        return [
+            Problem(f"{self.name}:{n.line}" if n.line else self.name, dotted(n.path), one_line(n.message))
+            for n in notes
+        ]
 
 
 def dotted(path: Path) -> str:
     """`conditions[0].faults[1].name`."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        text += f"[{part}]" if isinstance(part, int) else f".{_key(part)}" if text else _key(part)
     return text
+
+
+def _key(part: str) -> str:
+    text = one_line(part)
+    return text if len(text) <= 80 else f"{text[:80]}..."
+
+
+def one_line(text: str) -> str:
+    """`text` with what does not print escaped: a problem is one line, and quotes what may hold anything."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def closest(word: str, allowed: Iterable[str]) -> str | None:

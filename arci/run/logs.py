@@ -21,14 +21,15 @@ Kept = dict[str, dict[str, KeptLog]]
 
 
 class GuestLog:
-    """Both streams of one guest. `has_ended`: nothing more will be counted."""
+    """Both streams of one guest. `is_open`: more may come to be counted."""
 
     def __init__(self) -> None:
         self.streams = {stream: LogTail() for stream in _STREAMS}
-        self.has_ended = False
+        self.is_open = False
 
     async def tee(self, guest: Guest) -> AsyncIterator[Chunk]:
         """The guest's output as it comes, counted here. An engine that loses it loses a log, not a trial."""
+        self.is_open = True
         try:
             async for chunk in guest.output():
                 self.streams[chunk.stream].add(chunk.data)
@@ -36,7 +37,7 @@ class GuestLog:
         except EngineError:
             pass
         finally:
-            self.has_ended = True
+            self.is_open = False
 
     async def drain(self, guest: Guest) -> None:
         """Take the guest's output to its end."""

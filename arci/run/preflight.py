@@ -27,7 +27,7 @@ from arci.run.setting import Setting, make_setting
 
 __all__ = ["preflight"]
 
-_IMPORT_KINDS = frozenset({"import", "ImportError", "ModuleNotFoundError", "AttributeError", "SyntaxError"})
+_IMPORT_KIND = "import"
 _NO_SUCH_PROGRAM = ("ended with 126", "ended with 127")
 
 
@@ -155,7 +155,7 @@ class _Probe:
             return
         name, said = grader.ref or " ".join(grader.argv), f"{grade.error_kind}: {grade.message}"
         is_missing = grader.kind == "command" and grade.message.endswith(_NO_SUCH_PROGRAM)
-        if grade.error_kind in _IMPORT_KINDS or is_missing:
+        if grade.error_kind == _IMPORT_KIND or is_missing:
             self._complain("contract.oracle", f"{name}: {said}{_stderr_words(attempt, Role.GRADER)}")
         else:
             self.warnings.append(f"preflight: {name} has no answer for an untouched environment: {said}")

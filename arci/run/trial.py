@@ -118,6 +118,5 @@ async def _grading_steps(pod: Pod, attempt: Attempt, channel: Channel, group: Ta
 
 
 async def _drain(attempt: Attempt) -> None:
-    log = attempt.logs.get(Role.AGENT.value)
-    if log is not None and attempt.agent_was_asked:
-        await attempt.pulse.until(lambda: log.has_ended, _DRAIN_S)
+    log = attempt.log(Role.AGENT)
+    await attempt.pulse.until(lambda: not log.is_open, _DRAIN_S)

@@ -1,7 +1,8 @@
-"""Synthetic runs: a valid store with chosen outcomes, without running anything.
+"""Synthetic runs: a valid store, or what would be read from one, with chosen outcomes and without running anything.
 
-    store = make_run(tmp_path, outcomes={"baseline": "P" * 192 + "F" * 8, "candidate": "P" * 132 + "F" * 68})
-    decision = decide(read_run(store))
+    outcomes = {"baseline": "P" * 192 + "F" * 8, "candidate": "P" * 132 + "F" * 68}
+    decision = decide(read_run(make_run(tmp_path, outcomes=outcomes)))
+    decision = decide(evidence(outcomes=outcomes))  # the same in memory, 20 times as fast
 
 Each letter is the outcome of one trial of every condition: P(ASS), F(AIL), E(RROR).
 """
@@ -16,9 +17,10 @@ from typing import Any
 from arci.manifest.schedule import schedule
 from arci.model.canonical import canonical, digest
 from arci.model.manifest import MANIFEST_FORMAT, Manifest, manifest_sha256
-from arci.model.record import CHAIN_START, seal_record
+from arci.model.record import CHAIN_START, RECORD_FORMAT, chain_events, seal_record, trace_sha256
 from arci.model.trial import ARMS, Trial
-from arci.store.logs import LogTail
+from arci.store.logs import LogTail, describe_logs
+from arci.store.run import StoredRun
 from arci.store.verify import seal_info
 from arci.store.writer import RunWriter
 
@@ -26,6 +28,7 @@ __all__ = [
     "condition",
     "edit_info",
     "edit_records",
+    "evidence",
     "fault",
     "make_run",
     "manifest_document",
@@ -132,6 +135,32 @@ def make_run(
         if finish:
             writer.finish("complete")
         return writer.directory
+
+
+def evidence(
+    *,
+    outcomes: Mapping[str, str] | None = None,
+    parts: Callable[[Trial, str], Parts] | None = None,
+    **changes: Any,
+) -> StoredRun:
+    """What `read_run` gives for the store that `make_run` would write."""
+    outcomes = outcomes or dict.fromkeys(ARMS, "P" * 8)
+    document = manifest_document(n_per_arm=len(outcomes["baseline"]), **changes)
+    manifest, previous, records = Manifest.from_document(document), CHAIN_START, []
+    for trial in schedule(manifest):
+        record, events, logs = (parts or trial_parts)(trial, outcomes[trial.arm][trial.index])
+        body = {
+            **with_images(record, manifest),
+            "format": RECORD_FORMAT,
+            "manifest_sha256": manifest.sha256,
+            "recording": {"events": len(events), "sha256": chain_events(trial.trial_id, events)[-1]["sha256"]},
+            "trace_sha256": trace_sha256(events),
+            "logs": describe_logs(logs),
+        }
+        records.append(seal_record(body, previous))
+        previous = records[-1]["record_sha256"]
+    facts = {"experiment_id": manifest.experiment_id, "manifest_sha256": manifest.sha256, "interrupted": []}
+    return StoredRun(document, tuple(records), {**facts, "state": "complete", "engine": {}, "warnings": []})
 
 
 def trial_parts(trial: Trial, letter: str, **changes: Any) -> Parts:

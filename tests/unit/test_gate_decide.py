@@ -6,7 +6,7 @@ import hashlib
 import json
 
 import pytest
-from runs import condition, edit_records, fault, make_run, trial_parts
+from runs import condition, edit_records, evidence, fault, make_run, trial_parts
 
 from arci.gate.decide import decide
 from arci.gate.decision import Decision, decision_bytes
@@ -17,8 +17,8 @@ from arci.store.reader import read_run
 from arci.store.run import StoredRun
 
 
-def gate(tmp_path, baseline: str, candidate: str, **options) -> Decision:
-    return decide(read_run(make_run(tmp_path, outcomes={"baseline": baseline, "candidate": candidate}, **options)))
+def gate(baseline: str, candidate: str, **options) -> Decision:
+    return decide(evidence(outcomes={"baseline": baseline, "candidate": candidate}, **options))
 
 
 def mix(n: int, failures: int) -> str:
@@ -44,13 +44,13 @@ def calm(trial, letter):
         ((200, 200), (200, 200), Verdict.ERROR, 3),
     ],
 )
-def test_known_experiments_end_with_their_verdict(tmp_path, baseline, candidate, verdict, exit_code):
-    decision = gate(tmp_path, mix(*baseline), mix(*candidate))
+def test_known_experiments_end_with_their_verdict(baseline, candidate, verdict, exit_code):
+    decision = gate(mix(*baseline), mix(*candidate))
     assert (decision.verdict, decision.to_document()["exit_code"]) == (verdict, exit_code)
 
 
-def test_the_retry_experiment_has_its_counts_and_bounds(tmp_path):
-    [c] = gate(tmp_path, mix(200, 8), mix(200, 68)).conditions
+def test_the_retry_experiment_has_its_counts_and_bounds():
+    [c] = gate(mix(200, 8), mix(200, 68)).conditions
     assert (c.baseline.successes, c.baseline.n, c.candidate.successes, c.candidate.n) == (192, 200, 132, 200)
     assert (round(c.delta_low, 4), round(c.delta_high, 4)) == (-0.4048, -0.1829)
     assert c.reasons[0] == (
@@ -58,14 +58,14 @@ def test_the_retry_experiment_has_its_counts_and_bounds(tmp_path):
     )
 
 
-def test_two_arms_that_always_fail_are_a_void_pass_and_say_why(tmp_path):
-    decision = gate(tmp_path, "F" * 200, "F" * 200)
+def test_two_arms_that_always_fail_are_a_void_pass_and_say_why():
+    decision = gate("F" * 200, "F" * 200)
     assert decision.verdict is Verdict.ERROR
     assert "void PASS: the baseline passed 0 of 200" in decision.reasons[0]
 
 
-def test_a_fault_that_no_trial_met_is_an_error_told_per_arm(tmp_path):
-    decision = gate(tmp_path, "P" * 200, "P" * 200, parts=calm)
+def test_a_fault_that_no_trial_met_is_an_error_told_per_arm():
+    decision = gate("P" * 200, "P" * 200, parts=calm)
     assert decision.verdict is Verdict.ERROR
     assert decision.reasons[0] == (
         "reserve-timeout: tool_timeout on reserve, call 0: fewer than 1 injections (baseline: injected in 0 of 200 "
@@ -74,28 +74,28 @@ def test_a_fault_that_no_trial_met_is_an_error_told_per_arm(tmp_path):
     assert decision.conditions[0].injections == {"baseline": 0, "candidate": 0}
 
 
-def test_a_fault_that_no_trial_met_is_an_error_with_few_trials_too(tmp_path):
-    assert gate(tmp_path, "PP", "PP", parts=calm).verdict is Verdict.ERROR
+def test_a_fault_that_no_trial_met_is_an_error_with_few_trials_too():
+    assert gate("PP", "PP", parts=calm).verdict is Verdict.ERROR
 
 
-def test_a_block_outranks_a_fault_that_no_trial_met(tmp_path):
-    assert gate(tmp_path, "P" * 40, "F" * 40, parts=calm).verdict is Verdict.BLOCK
+def test_a_block_outranks_a_fault_that_no_trial_met():
+    assert gate("P" * 40, "F" * 40, parts=calm).verdict is Verdict.BLOCK
 
 
 @pytest.mark.parametrize(("wanted", "verdict"), [(0, "PASS"), (2, "PASS"), (84, "PASS"), (85, "ERROR")])
-def test_injections_of_both_arms_count_towards_the_minimum(tmp_path, wanted, verdict):
+def test_injections_of_both_arms_count_towards_the_minimum(wanted, verdict):
     conditions = [condition("c", "falsify", fault(min_injections=wanted))]
-    assert gate(tmp_path, "P" * 42, "P" * 42, conditions=conditions).verdict == verdict
+    assert gate("P" * 42, "P" * 42, conditions=conditions).verdict == verdict
 
 
-def test_a_fault_shadowed_by_an_injected_one_is_exempt(tmp_path):
+def test_a_fault_shadowed_by_an_injected_one_is_exempt():
     faults = fault(), fault("latency")
-    assert gate(tmp_path, "P" * 42, "P" * 42, conditions=[condition("c", "falsify", *faults)]).verdict is Verdict.PASS
+    assert gate("P" * 42, "P" * 42, conditions=[condition("c", "falsify", *faults)]).verdict is Verdict.PASS
 
 
-def test_a_fault_shadowed_by_one_that_was_never_injected_is_not_exempt(tmp_path):
+def test_a_fault_shadowed_by_one_that_was_never_injected_is_not_exempt():
     faults = fault(min_injections=0), fault("latency")
-    decision = gate(tmp_path, "P" * 42, "P" * 42, conditions=[condition("c", "falsify", *faults)], parts=calm)
+    decision = gate("P" * 42, "P" * 42, conditions=[condition("c", "falsify", *faults)], parts=calm)
     assert decision.verdict is Verdict.ERROR
     assert "latency on reserve" in decision.reasons[0]
 
@@ -127,8 +127,8 @@ def test_a_fault_is_shadowed_if_every_call_it_could_meet_is_met_before(before, l
     assert is_shadowed([*before, last], len(before)) is shadowed
 
 
-def test_error_trials_invalidate_and_are_named(tmp_path):
-    decision = gate(tmp_path, "P" * 200, "P" * 199 + "E")
+def test_error_trials_invalidate_and_are_named():
+    decision = gate("P" * 200, "P" * 199 + "E")
     assert decision.verdict is Verdict.ERROR
     assert decision.reasons == (
         "trial reserve-timeout:00199:candidate: ERROR (harness, blame: harness): the recorder sent an invalid frame",
@@ -137,15 +137,15 @@ def test_error_trials_invalidate_and_are_named(tmp_path):
     assert decision.conditions[0].candidate.errors == 1
 
 
-def test_error_trials_never_block(tmp_path):  # N80: 6 of 20 broken by us in the candidate alone
-    for number, rule in enumerate(("invalidate", "worst_case")):
-        decision = gate(tmp_path / str(number), "P" * 20, "P" * 14 + "E" * 6, on_error=rule)
+def test_error_trials_never_block():  # N80: 6 of 20 broken by us in the candidate alone
+    for rule in ("invalidate", "worst_case"):
+        decision = gate("P" * 20, "P" * 14 + "E" * 6, on_error=rule)
         assert decision.verdict is {"invalidate": Verdict.ERROR, "worst_case": Verdict.INCONCLUSIVE}[rule]
 
 
-def test_one_lucky_trial_among_broken_ones_is_no_pass(tmp_path):  # N79
-    for number, rule in enumerate(("invalidate", "worst_case")):
-        decision = gate(tmp_path / str(number), "P" + "E" * 9, "P" + "E" * 9, on_error=rule)
+def test_one_lucky_trial_among_broken_ones_is_no_pass():  # N79
+    for rule in ("invalidate", "worst_case"):
+        decision = gate("P" + "E" * 9, "P" + "E" * 9, on_error=rule)
         assert decision.verdict is not Verdict.PASS
         assert decision.conditions[0].baseline.rate == 0.1
 
@@ -160,20 +160,20 @@ def test_one_lucky_trial_among_broken_ones_is_no_pass(tmp_path):  # N79
         # 192 to 194 against 190 to 192: passes even if every one is taken against it
         (mix(198, 6) + "EE", mix(198, 8) + "EE", Verdict.PASS),
         ("E" * 200, "F" * 200, Verdict.INCONCLUSIVE),
-        ("F" * 200, "E" * 200, Verdict.INCONCLUSIVE),
+        ("F" * 200, "E" * 200, Verdict.ERROR),  # a void PASS: none of either against none
     ],
 )
-def test_worst_case_counts_error_trials_against_each_verdict(tmp_path, baseline, candidate, verdict):
-    assert gate(tmp_path, baseline, candidate, on_error="worst_case").verdict is verdict
+def test_worst_case_counts_error_trials_against_each_verdict(baseline, candidate, verdict):
+    assert gate(baseline, candidate, on_error="worst_case").verdict is verdict
 
 
-def test_two_gating_conditions_share_alpha_and_a_ceiling_takes_none(tmp_path):
+def test_two_gating_conditions_share_alpha_and_a_ceiling_takes_none():
     conditions = [
         condition("a", "falsify", fault()),
         condition("b", "falsify", fault()),
         condition("c", "ceiling", fault()),
     ]
-    decision = gate(tmp_path, "P" * 45, "P" * 45, conditions=conditions)
+    decision = gate("P" * 45, "P" * 45, conditions=conditions)
     assert decision.k_conditions == 2
     assert decision.verdict is Verdict.INCONCLUSIVE  # 45 would do for one
     a, _, ceiling = decision.conditions
@@ -182,23 +182,23 @@ def test_two_gating_conditions_share_alpha_and_a_ceiling_takes_none(tmp_path):
     assert ceiling.delta_low == a.delta_low
 
 
-def test_a_ceiling_condition_never_decides(tmp_path):
+def test_a_ceiling_condition_never_decides():
     conditions = [condition("a", "falsify", fault()), condition("c", "ceiling", fault())]
 
     def parts(trial, letter):
         lost = trial.condition_id == "c" and trial.arm == "candidate"
         return trial_parts(trial, "F" if lost else letter)
 
-    assert gate(tmp_path, "P" * 60, "P" * 60, conditions=conditions, parts=parts).verdict is Verdict.PASS
+    assert gate("P" * 60, "P" * 60, conditions=conditions, parts=parts).verdict is Verdict.PASS
 
 
-def test_one_blocking_condition_blocks_whatever_the_others_say(tmp_path):
+def test_one_blocking_condition_blocks_whatever_the_others_say():
     conditions = [condition("a", "falsify", fault()), condition("b", "falsify", fault(min_injections=999))]
 
     def parts(trial, letter):
         return trial_parts(trial, "F" if trial.condition_id == "a" and trial.arm == "candidate" else letter)
 
-    decision = gate(tmp_path, "P" * 60, "P" * 60, conditions=conditions, parts=parts)
+    decision = gate("P" * 60, "P" * 60, conditions=conditions, parts=parts)
     assert decision.verdict is Verdict.BLOCK
     assert [c.verdict for c in decision.conditions] == [Verdict.BLOCK, Verdict.ERROR]
     assert all(reason.startswith("a: ") for reason in decision.reasons)
@@ -231,48 +231,77 @@ def breaking(who: dict[str, set[int]], contract: dict):
         ("required_tools", {"required_missing": ["confirm"]}),
     ],
 )
-def test_a_hard_violation_of_the_candidate_alone_blocks_outside_alpha(tmp_path, name, contract):
-    alone = gate(tmp_path / "1", "P" * 200, "P" * 200, contract=CONTRACT, parts=breaking({"candidate": {7}}, contract))
+def test_a_hard_violation_of_the_candidate_alone_blocks_outside_alpha(name, contract):
+    alone = gate("P" * 200, "P" * 200, contract=CONTRACT, parts=breaking({"candidate": {7}}, contract))
     assert alone.verdict is Verdict.BLOCK
     assert f"hard rule {name}: violated by the candidate in 1 trials" in alone.reasons[0]
     assert "outside alpha" in alone.reasons[0]
     assert alone.conditions[0].hard_violations == {"baseline": {}, "candidate": {name: 1}}
     both = {"candidate": {7}, "baseline": {9}}
-    assert (
-        gate(tmp_path / "2", "P" * 200, "P" * 200, contract=CONTRACT, parts=breaking(both, contract)).verdict == "PASS"
-    )
+    assert gate("P" * 200, "P" * 200, contract=CONTRACT, parts=breaking(both, contract)).verdict == "PASS"
     soft = {**CONTRACT, "hard": []}
     parts = breaking({"candidate": {7}}, contract)
-    assert gate(tmp_path / "3", "P" * 200, "P" * 200, contract=soft, parts=parts).verdict is Verdict.PASS
+    assert gate("P" * 200, "P" * 200, contract=soft, parts=parts).verdict is Verdict.PASS
 
 
-def test_identical_traces_are_counted_and_warned_of(tmp_path):
+def test_identical_traces_are_counted_and_warned_of():
     def parts(trial, letter):
         record, events, logs = trial_parts(trial, letter)
         if trial.arm == "candidate":
             events[1]["arguments"] = {}
         return record, events, logs
 
-    [c] = gate(tmp_path, "P" * 42, "P" * 42, parts=parts).conditions
+    [c] = gate("P" * 42, "P" * 42, parts=parts).conditions
     assert c.distinct_traces == {"baseline": 42, "candidate": 1}
     assert c.reasons[1:] == (
         "warning: every trial of the candidate gave the same trace: its 42 trials carry the information of one",
     )
 
 
-def test_the_document_has_exactly_the_declared_keys(tmp_path):
-    document = gate(tmp_path, "P" * 42, "P" * 42, prior_runs=[{"store": "x.1", "rate": 1 / 3}]).to_document()
+def test_the_document_has_exactly_the_declared_keys():
+    document = gate("P" * 42, "P" * 42, prior_runs=[{"store": "x.1", "rate": 1 / 3}]).to_document()
     assert sorted(document) == sorted(
-        "format experiment_id manifest_sha256 trials_sha256 verdict exit_code reasons alpha delta interval_method "
-        "k_conditions n_per_arm looks stopped_at_look history prior_runs conditions".split()
+        [
+            "format",
+            "experiment_id",
+            "manifest_sha256",
+            "trials_sha256",
+            "verdict",
+            "exit_code",
+            "reasons",
+            "alpha",
+            "delta",
+            "interval_method",
+            "k_conditions",
+            "n_per_arm",
+            "looks",
+            "stopped_at_look",
+            "history",
+            "prior_runs",
+            "conditions",
+        ]
     )
     [c] = document["conditions"]
     assert sorted(c) == sorted(
-        "condition_id is_gating verdict reasons delta_low delta_high injections interrupted distinct_traces "
-        "hard_violations baseline candidate".split()
+        [
+            "condition_id",
+            "is_gating",
+            "verdict",
+            "reasons",
+            "delta_low",
+            "delta_high",
+            "injections",
+            "interrupted",
+            "distinct_traces",
+            "hard_violations",
+            "baseline",
+            "candidate",
+        ]
     )
     for arm in ("baseline", "candidate"):
-        assert sorted(c[arm]) == sorted("n successes errors rate low high wilson_low wilson_high".split())
+        assert sorted(c[arm]) == sorted(
+            ["n", "successes", "errors", "rate", "low", "high", "wilson_low", "wilson_high"]
+        )
     assert document["prior_runs"] == [{"store": "x.1", "rate": 1 / 3}]
 
 

@@ -382,3 +382,10 @@ def test_the_schema_knows_the_keys_and_forbids_others() -> None:
     assert sorted(schema["required"]) == ["baseline", "candidate", "experiment_id"]
     assert "from" in schema["$defs"]["FromShape"]["properties"]
     json.dumps(schema, allow_nan=False)
+
+
+def test_a_problem_is_one_line_whatever_the_file_holds(tmp_path: Path) -> None:
+    text = MINIMAL + r'"al\npha\u2028": "x"' + "\n" + r'delta: ["\x7f"]' + "\n"
+    with pytest.raises(SpecError) as caught:
+        load(tmp_path, text)
+    assert [str(problem).isprintable() for problem in caught.value.problems] == [True, True]

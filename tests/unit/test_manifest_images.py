@@ -38,7 +38,7 @@ def test_arms_with_contexts_and_a_project_image_are_apart(tmp_path: Path) -> Non
     requests = image_requests(descriptor)
     assert [requests[key].context for key in IMAGE_KEYS] == [tmp_path / d for d in ("old", "new", "world", "world")]
     assert descriptor.document["project_source"] == "world"
-    assert descriptor.document["arms"]["candidate"]["source"] == "new"
+    assert descriptor.sources == {"baseline": "old", "candidate": "new", "project": "world"}
     assert descriptor.warnings == ()
 
 

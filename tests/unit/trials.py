@@ -1,6 +1,6 @@
 """Trials on the fake back end: a manifest, a setting and one call that makes a trial of them.
 
-    result = await make_trial(ScriptedTrial(events=[answer({"done": True})]))
+result = await make_trial(ScriptedTrial(events=[answer({"done": True})]))
 """
 
 from __future__ import annotations

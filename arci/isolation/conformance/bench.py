@@ -12,7 +12,7 @@ import anyio
 from arci.isolation.base import Exit, Guest, Pod, ProcessSpec, RunPlan, Slots, TrialPlan
 from arci.isolation.groups import task_group
 from arci.isolation.remains import Observable
-from arci.isolation.script import Echo, Script, render
+from arci.isolation.script import Echo, Listen, Script, render
 from arci.model.trial import Role
 
 __all__ = ["PATIENCE_S", "Bench", "ConformanceFailure", "Ran", "Watched", "require", "watched"]
@@ -142,6 +142,19 @@ class Bench:
         """Run `script` to its end in a pod of its own."""
         async with self.pod() as pod:
             return await self.ran(pod, role, script, stdin=stdin)
+
+    @asynccontextmanager
+    async def watching(self, pod: Pod, role: Role, script: Script) -> AsyncIterator[Watched]:
+        """A guest that runs `script`, watched."""
+        async with watched(await pod.start(role, self.process(script))) as guest:
+            yield guest
+
+    @asynccontextmanager
+    async def listening(self, pod: Pod) -> AsyncIterator[Watched]:
+        """A boundary that listens on the pod's address and prints who connects and who goes."""
+        async with self.watching(pod, Role.BOUNDARY, (Listen(pod.listen),)) as boundary:
+            await boundary.until(b"listening\n")
+            yield boundary
 
     async def keep_boundary(self, pod: Pod) -> Guest:
         """A boundary that does nothing but live: on some back ends it keeps the pod's files reachable."""

@@ -7,7 +7,7 @@ import anyio
 from arci.isolation.base import ProcessSpec
 from arci.isolation.conformance.bench import Bench, Ran, require, watched
 from arci.isolation.conformance.check import Check, check
-from arci.isolation.script import Die, Exit, Hold, Listen, Print, Script, Sleep, Spawn, WaitFor, WriteFile
+from arci.isolation.script import Die, Exit, Hold, Print, Script, Sleep, Spawn, WaitFor, WriteFile
 from arci.model.trial import Role
 
 __all__ = ["CHECKS"]
@@ -73,7 +73,7 @@ async def wait_times_out(bench: Bench) -> None:
 
 @check("waiting again gives the same answer")
 async def wait_again(bench: Bench) -> None:
-    async with bench.pod() as pod, watched(await pod.start(Role.AGENT, bench.process((Exit(3),)))) as guest:
+    async with bench.pod() as pod, bench.watching(pod, Role.AGENT, (Exit(3),)) as guest:
         first = (await guest.end()).exit
         require(await guest.guest.wait(0) == first, f"first {first}, then {await guest.guest.wait(0)}")
 
@@ -95,15 +95,13 @@ async def waits_at_once(bench: Bench) -> None:
 
 @check("the end of a guest is the end of every process below it, detached or not")
 async def end_takes_the_tree(bench: Bench) -> None:
-    async with bench.pod() as pod:
-        async with watched(await pod.start(Role.BOUNDARY, bench.process((Listen(pod.listen),)))) as boundary:
-            await boundary.until(b"listening\n")
-            waits = (WaitFor("child"), WaitFor("detached"))
-            script = (_held(pod.dial, "child"), _held(pod.dial, "detached", detached=True), *waits, Exit(4))
-            ran = await bench.ran(pod, Role.AGENT, script)
-            require(ran.exit.code == 4, f"it ended with 4, told was {ran.exit}")
-            for name in (b"child", b"detached"):
-                await boundary.until(b"closed " + name)
+    async with bench.pod() as pod, bench.listening(pod) as boundary:
+        waits = (WaitFor("child"), WaitFor("detached"))
+        script = (_held(pod.dial, "child"), _held(pod.dial, "detached", detached=True), *waits, Exit(4))
+        ran = await bench.ran(pod, Role.AGENT, script)
+        require(ran.exit.code == 4, f"it ended with 4, told was {ran.exit}")
+        for name in (b"child", b"detached"):
+            await boundary.until(b"closed " + name)
 
 
 def _held(dial: str, name: str, *, detached: bool = False) -> Spawn:

@@ -13,10 +13,10 @@ from dataclasses import replace
 import anyio
 import anyio.abc
 
-from arci.isolation.base import RunPlan
-from arci.isolation.conformance.bench import PATIENCE_S, Bench, ConformanceFailure, require, watched
+from arci.isolation.base import Pod, RunPlan
+from arci.isolation.conformance.bench import PATIENCE_S, Bench, ConformanceFailure, require
 from arci.isolation.conformance.check import Check, check
-from arci.isolation.script import Echo, OnTerm, Print, Script, Sleep, Spawn, WaitFor, WriteFile
+from arci.isolation.script import OnTerm, Print, Script, Sleep, Spawn, WaitFor, WriteFile
 from arci.model.trial import Role
 
 __all__ = ["CHECKS", "STUBBORN"]
@@ -35,11 +35,10 @@ def _fresh(bench: Bench) -> RunPlan:
     return replace(bench.run, run_id=str(uuid.uuid4()))
 
 
-async def _start_stubborn(bench: Bench, pod: object) -> None:
-    assert hasattr(pod, "start")
-    await pod.start(Role.BOUNDARY, bench.process((Echo(),)))
+async def _start_stubborn(bench: Bench, pod: Pod) -> None:
+    await bench.keep_boundary(pod)
     for role in (Role.AGENT, Role.GRADER):
-        async with watched(await pod.start(role, bench.process(STUBBORN))) as guest:
+        async with bench.watching(pod, role, STUBBORN) as guest:
             await guest.until(b"up\n")
 
 
@@ -56,10 +55,9 @@ async def _nothing_left(bench: Bench, run: RunPlan) -> None:
 @check("leaving a pod and its run while guests still run ends them and leaves nothing")
 async def leaving_ends_everything(bench: Bench) -> None:
     run = _fresh(bench)
-    async with bench.isolation.open(run) as slots:
-        async with replace(bench, slots=slots).pod() as pod:
-            await _start_stubborn(bench, pod)
-            await _running(bench, run)
+    async with bench.isolation.open(run) as slots, replace(bench, slots=slots).pod() as pod:
+        await _start_stubborn(bench, pod)
+        await _running(bench, run)
     await _nothing_left(bench, run)
 
 
@@ -128,7 +126,7 @@ async def _killed(bench: Bench, run: RunPlan) -> None:
         owner.send_signal(signal.SIGKILL)
         await owner.wait()
         with anyio.move_on_after(PATIENCE_S):
-            while (await bench.isolation.remains(run.run_id)).running:
+            while (await bench.isolation.remains(run.run_id)).running:  # noqa: ASYNC110  (nothing tells us)
                 await anyio.sleep(0.02)
     left = await bench.isolation.remains(run.run_id)
     require(not left.running, f"its owner is dead, still running: {', '.join(left.running)}")

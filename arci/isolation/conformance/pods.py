@@ -10,7 +10,7 @@ import anyio
 
 from arci.isolation.conformance.bench import Bench, require, watched
 from arci.isolation.conformance.check import Check, check
-from arci.isolation.script import Environment, Exit, Hold, Listen, Print, Sleep, WriteFile
+from arci.isolation.script import Environment, Exit, Hold, Print, Sleep, WriteFile
 from arci.model.trial import Role
 
 __all__ = ["CHECKS"]
@@ -42,38 +42,34 @@ async def environment_given_wins(bench: Bench) -> None:
 
 @check("what the boundary listens on is what the agent dials; a connection closes with its guest")
 async def agent_reaches_boundary(bench: Bench) -> None:
-    async with bench.pod() as pod:
-        async with watched(await pod.start(Role.BOUNDARY, bench.process((Listen(pod.listen),)))) as boundary:
-            await boundary.until(b"listening\n")
-            ran = await bench.ran(pod, Role.AGENT, (Hold(pod.dial, "agent"), Exit(0)))
-            require((ran.stdout, ran.exit.code) == (b"held agent\n", 0), f"{ran.stdout!r}, {ran.stderr[-300:]!r}")
-            await boundary.until(b"closed agent\n")
-            require(boundary.stdout == b"listening\nopen agent\nclosed agent\n", f"boundary: {boundary.stdout!r}")
+    async with bench.pod() as pod, bench.listening(pod) as boundary:
+        ran = await bench.ran(pod, Role.AGENT, (Hold(pod.dial, "agent"), Exit(0)))
+        require((ran.stdout, ran.exit.code) == (b"held agent\n", 0), f"{ran.stdout!r}, {ran.stderr[-300:]!r}")
+        await boundary.until(b"closed agent\n")
+        require(boundary.stdout == b"listening\nopen agent\nclosed agent\n", f"boundary: {boundary.stdout!r}")
 
 
 @check("an agent with a status token is announced to the boundary, with how its process started and ended")
 async def status_is_reported(bench: Bench) -> None:
-    async with bench.pod() as pod:
-        async with watched(await pod.start(Role.BOUNDARY, bench.process((Listen(pod.listen),)))) as boundary:
-            await boundary.until(b"listening\n")
-            await bench.ran_process(pod, Role.AGENT, bench.process((Exit(7),), status_token="t0k3n"))
-            await boundary.until(b"closed ARCI status t0k3n\n")
-            for line in (b"open ARCI status t0k3n\n", b"heard started\n", b"heard ended exit 7 oom="):
-                require(line in boundary.stdout, f"{line!r} was due; the boundary heard {boundary.stdout!r}")
+    async with bench.pod() as pod, bench.listening(pod) as boundary:
+        await bench.ran_process(pod, Role.AGENT, bench.process((Exit(7),), status_token="t0k3n"))
+        await boundary.until(b"closed ARCI status t0k3n\n")
+        for line in (b"open ARCI status t0k3n\n", b"heard started\n", b"heard ended exit 7 oom="):
+            require(line in boundary.stdout, f"{line!r} was due; the boundary heard {boundary.stdout!r}")
 
 
 @check("an agent with a status token dies with its boundary")
 async def agent_dies_with_boundary(bench: Bench) -> None:
-    async with bench.pod() as pod:
-        boundary = await pod.start(Role.BOUNDARY, bench.process((Listen(pod.listen),)))
-        async with watched(boundary) as listening:
-            await listening.until(b"listening\n")
-            process = bench.process((Print(b"up\n"), Sleep(600)), status_token="t0k3n")
-            async with watched(await pod.start(Role.AGENT, process)) as agent:
-                await agent.until(b"up\n")
-                await boundary.stop(0)
-                ran = await agent.end()
-                require(ran.exit.code != 0, f"its boundary is gone, told was {ran.exit}")
+    process = bench.process((Print(b"up\n"), Sleep(600)), status_token="t0k3n")
+    async with (
+        bench.pod() as pod,
+        bench.listening(pod) as boundary,
+        watched(await pod.start(Role.AGENT, process)) as agent,
+    ):
+        await agent.until(b"up\n")
+        await boundary.guest.stop(0)
+        ran = await agent.end()
+        require(ran.exit.code != 0, f"its boundary is gone, told was {ran.exit}")
 
 
 @check("pods of both arms at once do not collide (N8)")
@@ -85,15 +81,13 @@ async def both_arms_at_once(bench: Bench) -> None:
         ready = {arm: anyio.Event() for arm in ("baseline", "candidate")}
 
         async def trial(arm: str, other: str) -> None:
-            async with both.pod(arm) as pod:
-                async with watched(await pod.start(Role.BOUNDARY, both.process((Listen(pod.listen),)))) as boundary:
-                    await boundary.until(b"listening\n")
-                    ready[arm].set()
-                    await ready[other].wait()  # now both listen
-                    script = (WriteFile("mine", arm.encode()), Hold(pod.dial, arm), Exit(0))
-                    require((await both.ran(pod, Role.AGENT, script)).exit.code == 0, f"the agent of {arm} broke")
-                    await boundary.until(f"closed {arm}\n".encode())
-                    heard[arm] = boundary.stdout
+            async with both.pod(arm) as pod, both.listening(pod) as boundary:
+                ready[arm].set()
+                await ready[other].wait()  # now both listen
+                script = (WriteFile("mine", arm.encode()), Hold(pod.dial, arm), Exit(0))
+                require((await both.ran(pod, Role.AGENT, script)).exit.code == 0, f"the agent of {arm} broke")
+                await boundary.until(f"closed {arm}\n".encode())
+                heard[arm] = boundary.stdout
 
         with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks:
@@ -106,11 +100,9 @@ async def both_arms_at_once(bench: Bench) -> None:
 @check("many pods one after another each get their own address")
 async def pods_in_turn(bench: Bench) -> None:
     for turn in range(3):
-        async with bench.pod() as pod:
-            async with watched(await pod.start(Role.BOUNDARY, bench.process((Listen(pod.listen),)))) as boundary:
-                await boundary.until(b"listening\n")
-                ran = await bench.ran(pod, Role.AGENT, (Hold(pod.dial, f"turn-{turn}"),))
-                require(ran.stdout == f"held turn-{turn}\n".encode(), f"{ran.stdout!r}, {ran.stderr[-300:]!r}")
+        async with bench.pod() as pod, bench.listening(pod):
+            ran = await bench.ran(pod, Role.AGENT, (Hold(pod.dial, f"turn-{turn}"),))
+            require(ran.stdout == f"held turn-{turn}\n".encode(), f"{ran.stdout!r}, {ran.stderr[-300:]!r}")
 
 
 @check("ARCI's own guests are started by the argv that the pod gives, and workdirs are absolute paths")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from arci.isolation.base import Exit as End
-from arci.isolation.conformance.bench import PATIENCE_S, Bench, require, watched
+from arci.isolation.conformance.bench import PATIENCE_S, Bench, require
 from arci.isolation.conformance.check import Check, check
-from arci.isolation.script import Exit, Hold, Listen, OnTerm, Orphans, Print, Script, Sleep, Spawn, WaitFor, WriteFile
+from arci.isolation.script import Exit, Hold, OnTerm, Orphans, Print, Script, Sleep, Spawn, WaitFor, WriteFile
 from arci.model.trial import Role
 
 __all__ = ["CHECKS"]
@@ -21,14 +21,12 @@ def _tree(dial: str) -> Script:
 
 
 async def _stops_tree(bench: Bench, grace_s: float) -> None:
-    async with bench.pod() as pod:
-        async with watched(await pod.start(Role.BOUNDARY, bench.process((Listen(pod.listen),)))) as boundary:
-            await boundary.until(b"listening\n")
-            agent = await pod.start(Role.AGENT, bench.process(_tree(pod.dial)))
-            await boundary.until(b"open main\n")
-            await agent.stop(grace_s)
-            for name in (b"child", b"detached", b"main"):
-                await boundary.until(b"closed " + name)
+    async with bench.pod() as pod, bench.listening(pod) as boundary:
+        agent = await pod.start(Role.AGENT, bench.process(_tree(pod.dial)))
+        await boundary.until(b"open main\n")
+        await agent.stop(grace_s)
+        for name in (b"child", b"detached", b"main"):
+            await boundary.until(b"closed " + name)
 
 
 @check("stop at once ends the whole tree: children, and grandchildren that detached")
@@ -43,13 +41,13 @@ async def stop_with_grace_kills_the_tree(bench: Bench) -> None:
 
 async def _stopped(bench: Bench, script: Script, grace_s: float, role: Role = Role.AGENT) -> tuple[End, bytes]:
     """How a guest that printed `up` and sleeps ended when it was stopped, and its whole stdout."""
-    async with bench.pod() as pod:
-        async with watched(await pod.start(role, bench.process((*script, Print(b"up\n"), Sleep(600))))) as guest:
-            await guest.until(b"up\n")
-            end = await guest.guest.stop(grace_s)
-            require(end == await guest.guest.stop(0), "a second stop answers otherwise than the first")
-            require(end == await guest.guest.wait(0), "wait answers otherwise than stop")
-            return end, (await guest.end()).stdout
+    script = (*script, Print(b"up\n"), Sleep(600))
+    async with bench.pod() as pod, bench.watching(pod, role, script) as guest:
+        await guest.until(b"up\n")
+        end = await guest.guest.stop(grace_s)
+        require(end == await guest.guest.stop(0), "a second stop answers otherwise than the first")
+        require(end == await guest.guest.wait(0), "wait answers otherwise than stop")
+        return end, (await guest.end()).stdout
 
 
 @check("a guest that we killed is marked so, and never ends with 0")

@@ -38,17 +38,16 @@ async def run_conformance(
 ) -> list[Result]:
     """Every check on `isolation`, one after another, in one opened run.
 
-    `gaps`: name of a check that this back end is known to fail -> the reason; one that passes all the same is a failure,
-    and so is a name that no check has. `python`: the interpreter as guests see it. `owner`: `module:callable` that makes
-    the back end in another process. An engine that cannot open the run raises EngineError.
+    `gaps`: name of a check that this back end is known to fail -> the reason; one that passes all the same is a
+    failure, and so is a name that no check has. `python`: the interpreter as guests see it. `owner`: `module:callable`
+    that makes the back end in another process. An engine that cannot open the run raises EngineError.
     """
     results = [
         Result(name, "", Status.FAILED, "listed as a gap, but no check has this name") for name in _unknown(gaps)
     ]
     async with isolation.open(run) as slots:
         bench = Bench(isolation, run, slots, python, repeats, owner)
-        for check in CHECKS:
-            results.append(await run_check(bench, check, gap=gaps.get(check.name)))
+        results += [await run_check(bench, check, gap=gaps.get(check.name)) for check in CHECKS]
     return results
 
 

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import functools
 import secrets
-import tarfile
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import docker
 
-import arci
 from arci.errors import EngineError
 from arci.isolation.docker.base_image import Notice, base_tag, ensure_base, find_image
 from arci.isolation.docker.build import BuildRequest, build
 from arci.isolation.docker.engine import Engine
 from arci.isolation.docker.labels import HOLDER, labels
-from arci.isolation.docker.recipes import KIND, recipe_bytes
-from arci.model.canonical import digest, digest_bytes
+from arci.isolation.docker.payload import runtime_context, runtime_sha256
+from arci.isolation.docker.recipes import KIND
+from arci.model.canonical import digest
 
 __all__ = ["Runtime", "ensure_runtime", "runtime_sha256"]
 
 _ROOT = "/opt/arci"
 _CALL_S = 60.0
 _FILL_S = 180
-_MODULES = ("__init__.py", "agent.py", "errors.py", "model/__init__.py", "model/canonical.py")
-_PACKAGES = ("boundary", "faults", "guest", "wire")
-_ARCHITECTURES = {"amd64": "amd64", "x86_64": "amd64", "arm64": "arm64", "aarch64": "arm64"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +34,6 @@ class Runtime:
     image_id: str
     volume: str
     runtime_sha256: str
-
-
-@functools.cache
-def runtime_sha256() -> str:
-    """Digest of everything that ARCI runs inside guests: Python, arci-init for every architecture, recipe."""
-    content = {**_library(), **_natives()}
-    content |= {name: recipe_bytes(name) for name in ("runtime.Dockerfile", "seal.py")}
-    return digest({name: digest_bytes(data) for name, data in content.items()})
 
 
 async def ensure_runtime(engine: Engine, notice: Notice = lambda text: None) -> Runtime:
@@ -155,38 +141,3 @@ async def _build_image(engine: Engine, tag: str, notice: Notice) -> None:
     version = await engine.call("ask the engine's version", engine.api.version, timeout_s=_CALL_S)
     context = runtime_context(version["Arch"])
     await build(engine, BytesIO(context), BuildRequest(tag, {KIND: "runtime"}, {"BASE": base}))
-
-
-def runtime_context(architecture: str) -> bytes:
-    """The build context as a tar: the same bytes for the same content. EngineError without an arci-init for it."""
-    native = f"arci-init-{_ARCHITECTURES.get(architecture, architecture)}"
-    natives = _natives()
-    if native not in natives:
-        raise EngineError(
-            "make the runtime image",
-            f"this installation has no {native} for an engine of architecture {architecture!r}.",
-            hint="pip install --force-reinstall arci, or `make setup` in a checkout",
-        )
-    files = {"Dockerfile": recipe_bytes("runtime.Dockerfile"), "arci/seal.py": recipe_bytes("seal.py")}
-    files |= {f"arci/lib/{name}": data for name, data in _library().items()}
-    files["arci/bin/arci-init"] = natives[native]
-    out = BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for name, data in sorted(files.items()):
-            member = tarfile.TarInfo(name)
-            member.size, member.mode = len(data), 0o755 if name.startswith("arci/bin/") else 0o644
-            tar.addfile(member, BytesIO(data))
-    return out.getvalue()
-
-
-def _library() -> dict[str, bytes]:
-    """`arci/...` -> content of every module that a guest may import."""
-    package = Path(arci.__file__).parent
-    paths: Iterator[Path] = (package / name for name in _MODULES)
-    found = [*paths, *(p for name in _PACKAGES for p in sorted((package / name).rglob("*.py")))]
-    return {f"arci/{path.relative_to(package).as_posix()}": path.read_bytes() for path in found}
-
-
-def _natives() -> dict[str, bytes]:
-    package = Path(arci.__file__).parent
-    return {path.name: path.read_bytes() for path in sorted((package / "_native").glob("arci-init-*"))}

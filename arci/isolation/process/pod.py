@@ -66,7 +66,7 @@ class ProcessPod:
             raise EngineError(f"start {role}", f"{argv[0]}: {error.strerror}") from error
         guest = _watched(started, role, under_init=under_init)
         self._guests.append(guest)
-        _feed(guest, process, under_init=under_init)
+        _feed(guest, role, process, under_init=under_init)
         return guest
 
     def _under_init(self, process: ProcessSpec) -> tuple[str, ...]:
@@ -119,14 +119,15 @@ def _watched(process: subprocess.Popen[bytes], role: Role, *, under_init: bool) 
         raise EngineError(f"start {role}", f"its streams cannot be watched: {error.strerror}") from error
 
 
-def _feed(guest: ProcessGuest, process: ProcessSpec, *, under_init: bool) -> None:
-    """The header that arci-init reads first, and the whole stdin where it is given beforehand."""
-    if not under_init:
-        if process.stdin is not None:
-            guest.stdin.write(process.stdin)
-            guest.stdin.close_when_written()
-    elif process.status_token is not None:
-        guest.stdin.write(f"status {process.status_token}\n".encode())
-    else:
-        body = process.stdin or b""
-        guest.stdin.write(b"feed %d\n" % len(body) + body)
+def _feed(guest: ProcessGuest, role: Role, process: ProcessSpec, *, under_init: bool) -> None:
+    """The whole stdin where it is given beforehand, behind the header that arci-init reads first.
+
+    Only a boundary's stdin stays open for more; every other guest reads what it was given, then the end of file.
+    """
+    body = process.stdin or b""
+    if under_init:
+        status = process.status_token is not None
+        guest.stdin.write(f"status {process.status_token}\n".encode() if status else b"feed %d\n" % len(body) + body)
+    elif process.stdin is not None or role is not Role.BOUNDARY:
+        guest.stdin.write(body)
+        guest.stdin.close_when_written()

@@ -12,7 +12,8 @@ from arci.agent import ToolFault
 
 def total_of(tools: Any, region: str) -> int | str:
     try:
-        return sum(tools.call("get_sales", region=region))
+        amounts: list[int] = tools.call("get_sales", region=region)
+        return sum(amounts)
     except ToolFault as fault:
         return f"unavailable ({fault.kind})"
 

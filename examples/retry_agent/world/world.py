@@ -25,7 +25,8 @@ class Inventory:
 
     def get_stock(self, sku: str) -> int:
         """How many of `sku` can still be reserved."""
-        return self.stock.get(sku, 0)
+        count: int = self.stock.get(sku, 0)
+        return count
 
     def get_reservation(self, order_id: str) -> dict[str, Any]:
         """Whether the order has a reservation, and of how many."""

@@ -1,0 +1,79 @@
+#!/bin/sh
+# Leaves a working container engine: uses one that answers, else installs and starts Docker where it may (root on
+# Debian or Ubuntu), else says exactly what to do. Idempotent. Exit 0: an engine answers; 69: none does.
+set -eu
+
+LOG=${ARCI_ENGINE_LOG:-/var/log/arci-dockerd.log}
+PATIENCE_S=60
+
+answers() {
+    command -v docker >/dev/null 2>&1 && docker version --format '{{.Server.Version}}' >/dev/null 2>&1
+}
+
+advise() {
+    echo "engine: $1" >&2
+    echo "engine: start Docker (systemctl start docker, or Docker Desktop), or point DOCKER_HOST at an engine;" >&2
+    echo "engine: as root on Debian or Ubuntu this script does it. Without an engine: arci run --isolation process" >&2
+    exit 69
+}
+
+may_install() {
+    [ "$(id -u)" = 0 ] && [ -r /etc/os-release ] && grep -Eq '^ID(_LIKE)?=.*(debian|ubuntu)' /etc/os-release
+}
+
+install_docker() {
+    command -v dockerd >/dev/null 2>&1 && command -v docker >/dev/null 2>&1 && return
+    echo "engine: installing docker.io" >&2
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -q >&2
+    # Newer releases keep the client in a package of its own.
+    apt-get install -qy --no-install-recommends docker.io iptables >&2
+    command -v docker >/dev/null 2>&1 || apt-get install -qy --no-install-recommends docker-cli >&2
+}
+
+# A pid file whose process is gone, or is another program by now, keeps dockerd from starting.
+drop_stale_pid_file() {
+    [ -f /var/run/docker.pid ] || return 0
+    pid=$(cat /var/run/docker.pid)
+    if [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != dockerd ]; then
+        rm -f /var/run/docker.pid
+    fi
+}
+
+start_docker() {
+    if [ -d /run/systemd/system ]; then
+        systemctl start docker >&2 && return
+    fi
+    drop_stale_pid_file
+    # One that is already starting keeps its pid file: then there is only to wait.
+    [ -f /var/run/docker.pid ] && return
+    echo "engine: starting dockerd, its log is $LOG" >&2
+    nohup dockerd >>"$LOG" 2>&1 </dev/null &
+    started=$!
+}
+
+wait_until_it_answers() {
+    waited=0
+    until answers; do
+        if [ -n "${started:-}" ] && ! kill -0 "$started" 2>/dev/null; then
+            tail -n 20 "$LOG" >&2
+            advise "dockerd ended by itself; the end of $LOG is above."
+        fi
+        [ "$waited" -lt $((PATIENCE_S * 5)) ] || advise "dockerd did not answer within $PATIENCE_S s; see $LOG."
+        sleep 0.2
+        waited=$((waited + 1))
+    done
+}
+
+python_answers() {
+    # Without the docker command an engine may still be there (Podman, a remote one): arci finds it by itself.
+    [ -x .venv/bin/python ] && .venv/bin/python -m arci images list --json >/dev/null 2>&1
+}
+
+if ! answers && ! python_answers; then
+    [ -z "${DOCKER_HOST:-}" ] || advise "nothing answers at DOCKER_HOST=$DOCKER_HOST."
+    may_install || advise "none answers, and this is not root on Debian or Ubuntu."
+    install_docker
+    start_docker
+    wait_until_it_answers
+fi
