@@ -19,7 +19,7 @@ demo: setup
 	@sh scripts/demo.sh
 
 bench: setup
-	$(BIN)/python bench/bench.py
+	$(BIN)/python -m bench
 
 lint: venv
 	$(BIN)/ruff check .

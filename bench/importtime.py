@@ -20,7 +20,10 @@ def start_up(guest: str, top: int = 6) -> dict[str, object]:
     launch = Path(arci.__file__).parent / "guest" / "launch.py"
     # Called without arguments it has imported what it starts with, and then says how it is called.
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-X", "importtime", str(launch), guest], capture_output=True, text=True, check=False
+        [sys.executable, "-I", "-S", "-X", "importtime", str(launch), guest],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     rows = [(int(m[1]), m[4]) for m in map(_LINE.search, done.stderr.splitlines()) if m]
     dearest = sorted(rows, reverse=True)[:top]

@@ -39,9 +39,7 @@ def seal(
     from arci.model.canonical import canonical
     from arci.store.files import replace_file
 
-    job = seal_descriptor(
-        Job(RunOptions(descriptor, isolation, n_per_arm, build_ca=build_ca), notice=options.notice)
-    )
+    job = seal_descriptor(Job(RunOptions(descriptor, isolation, n_per_arm, build_ca=build_ca), notice=options.notice))
     assert job.document is not None
     replace_file(out, canonical(job.document) + b"\n")
     summary = {"manifest_sha256": job.document["record_sha256"], "file": str(out)}

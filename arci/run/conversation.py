@@ -63,8 +63,8 @@ class Conversation:
         self.is_closed = True
 
     def _ready(self, frame: dict[str, Any]) -> None:
-        self.is_ready = True
         self.tools_sha256 = _text(frame, "tools_sha256")
+        self.is_ready = True
         self.tools = [tool for tool in frame.get("tools", []) if isinstance(tool, dict)]
 
     def _status(self, frame: dict[str, Any]) -> None:

@@ -87,7 +87,7 @@ def test_what_no_recorder_says_is_a_trouble_and_nothing_after_it_is_heard(line: 
     said.absorb(line)
     assert [trouble.blame for trouble in said.troubles] == [Blame.HARNESS]
     said.absorb(json.dumps(READY).encode())
-    assert not said.is_ready or said.has_ended
+    assert not said.is_ready
 
 
 def test_nothing_follows_the_end() -> None:
@@ -116,9 +116,9 @@ def test_a_line_without_end_and_a_stream_without_end_are_cut(monkeypatch: pytest
         list(LineCutter().feed(b"x" * 11))
     monkeypatch.setattr(frames, "MOST_CHANNEL_BYTES", 20)
     cutter = LineCutter()
+    assert list(cutter.feed(b"12345\n" * 3)) == [b"12345"] * 3
     with pytest.raises(FrameError, match="control channel"):
-        for _ in range(5):
-            list(cutter.feed(b"12345\n"))
+        list(cutter.feed(b"12345\n"))
 
 
 def test_the_deepest_frame_allowed_is_read() -> None:

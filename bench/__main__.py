@@ -1,0 +1,183 @@
+"""`python -m bench`: trials per second of both back ends as ratios to the bare engine, in one run on one machine.
+
+Prints a table and writes `build/bench.json`. Rounds of ours and of the bare engine alternate, so that a drift of the
+machine falls on both; the median round counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from arci.api import Job, RunOptions, check, default_workers, load, place, resolve_and_seal, run
+from arci.store.reader import read_run
+from bench.bare_engine import bare_trials_per_s
+from bench.importtime import GUESTS, start_up
+
+EXAMPLE = Path("examples/retry_agent/a-vs-a.yaml")
+PHASES = ("create", "start", "ready", "agent", "seal", "grade")
+
+
+def cpu_s() -> float:
+    """CPU seconds of this process and of its children that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in used)
+
+
+async def prepared(backend: str, trials: int, workers: int, out: Path) -> Job:
+    """The experiment, sealed and checked: everything before trial 1."""
+    job = Job(RunOptions(EXAMPLE, backend, max(1, trials // 2), out, workers, force=True))
+    for step in (load, place, resolve_and_seal, check):
+        job = await step(job)
+    return job
+
+
+async def measured(job: Job) -> dict[str, Any]:
+    """One run of all its trials: rate, CPU per trial, and mean seconds by phase."""
+    begun, cpu = time.perf_counter(), cpu_s()
+    done = await run(job)
+    spent, cpu = time.perf_counter() - begun, cpu_s() - cpu
+    assert done.directory is not None
+    records = read_run(done.directory).records
+    phases: Counter[str] = Counter()
+    for record in records:
+        assert record["outcome"] != "ERROR", record["detail"]
+        phases.update(record["phases"])
+    return {
+        "trials": len(records),
+        "trials_per_s": len(records) / spent,
+        "cpu_s_per_trial": cpu / len(records),
+        "phases_s": {name: phases[name] / len(records) for name in PHASES},
+    }
+
+
+async def docker_and_engine(trials: int, workers: int, rounds: int, out: Path) -> dict[str, Any]:
+    """Alternating rounds of the docker back end and of the bare engine."""
+    from arci.isolation.docker.engine import connect
+    from arci.isolation.docker.runtime import ensure_runtime
+    from arci.isolation.docker.spec import ImageFacts
+
+    engine = await connect()
+    runtime = await ensure_runtime(engine)
+    image = ImageFacts.from_inspect(engine.api.inspect_image(runtime.image_id))
+    job = await prepared("docker", trials, workers, out)
+    ours, bare = [], []
+    for number in range(rounds):
+        bare.append(bare_trials_per_s(engine, image, job.manifest.isolation, trials=trials, workers=workers))
+        ours.append(await measured(job))
+        print(f"round {number + 1}: docker {ours[-1]['trials_per_s']:.2f}, engine {bare[-1]:.2f} trials/s", flush=True)
+    rate, base = statistics.median(o["trials_per_s"] for o in ours), statistics.median(bare)
+    phases = {name: round(statistics.median(o["phases_s"][name] for o in ours), 4) for name in PHASES}
+    phases["remove"] = round(await removal_s(engine, image, job), 4)
+    return {
+        "docker": {
+            "trials_per_s": round(rate, 3),
+            "ratio": round(statistics.median(o["trials_per_s"] / b for o, b in zip(ours, bare, strict=True)), 3),
+            "host_cpu_s_per_trial": round(statistics.median(o["cpu_s_per_trial"] for o in ours), 4),
+            "phases_s": phases,
+        },
+        "engine": {"trials_per_s": round(base, 3)},
+    }
+
+
+async def removal_s(engine: Any, image: Any, job: Job) -> float:
+    """Seconds the engine takes to remove three ended containers; off a trial's critical path."""
+    from arci.isolation.docker.spec import container_config
+
+    config = container_config(
+        image, ["/opt/arci/bin/arci-init", "--version"], env={}, labels={}, network="none",
+        limits=job.manifest.isolation, files=1024,
+    )  # fmt: skip
+    ids = [engine.api.create_container_from_config(config)["Id"] for _ in range(3)]
+    for container in ids:
+        engine.api.start(container)
+        engine.api.wait(container)
+    begun = time.perf_counter()
+    for container in ids:
+        engine.api.remove_container(container, v=True, force=True)
+    return time.perf_counter() - begun
+
+
+async def process_alone(trials: int, workers: int, rounds: int, out: Path) -> dict[str, Any]:
+    job = await prepared("process", trials, workers, out)
+    runs = [await measured(job) for _ in range(rounds)]
+    return {
+        "trials_per_s": round(statistics.median(r["trials_per_s"] for r in runs), 3),
+        "cpu_s_per_trial": round(statistics.median(r["cpu_s_per_trial"] for r in runs), 4),
+        "phases_s": {name: round(statistics.median(r["phases_s"][name] for r in runs), 4) for name in PHASES},
+    }
+
+
+def help_s() -> float:
+    """Seconds of `arci --help`, the median of five."""
+    import subprocess
+
+    def once() -> float:
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "arci", "--help"], capture_output=True, check=True)
+        return time.perf_counter() - begun
+
+    return statistics.median(once() for _ in range(5))
+
+
+def table(found: dict[str, Any]) -> str:
+    """The result for people."""
+    docker, process = found["docker"], found["process"]
+    lines = [
+        f"docker    {docker['trials_per_s']:6.2f} trials/s   {docker['ratio']:.2f} of the bare engine"
+        f" ({found['engine']['trials_per_s']:.2f} trials/s of {found['guests']} empty containers)",
+        f"process   {process['trials_per_s']:6.2f} trials/s   {process['cpu_s_per_trial']:.3f} CPU s per trial",
+        f"arci --help in {found['help_s']:.3f} s; {found['workers']} workers, {found['trials']} trials a round",
+        "",
+        "mean seconds by phase   " + "".join(f"{name:>9}" for name in (*PHASES, "remove")),
+        "docker                  " + "".join(f"{docker['phases_s'][name]:9.3f}" for name in (*PHASES, "remove")),
+        "process                 " + "".join(f"{process['phases_s'][name]:9.3f}" for name in PHASES) + "        -",
+        "",
+    ]
+    for guest, facts in found["guests_importtime"].items():
+        dearest = ", ".join(f"{name} {ms} ms" for name, ms in facts["dearest"].items())
+        lines.append(f"{guest:9} imports {facts['modules']:3} modules in {facts['total_ms']:5.1f} ms: {dearest}")
+    return "\n".join(lines)
+
+
+async def bench(options: argparse.Namespace) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as directory:
+        out = Path(directory)
+        found = await docker_and_engine(options.trials, options.workers, options.rounds, out)
+        process = await process_alone(options.trials, options.workers, options.rounds, out)
+    return {
+        **found,
+        "process": process,
+        "guests": 3,
+        "trials": options.trials,
+        "workers": options.workers,
+        "help_s": round(help_s(), 4),
+        "guests_importtime": {guest: start_up(guest) for guest in GUESTS},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--trials", type=int, default=60, help="trials of a round")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=default_workers())
+    parser.add_argument("--out", type=Path, default=Path("build/bench.json"))
+    options = parser.parse_args()
+    found = anyio.run(bench, options)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(json.dumps(found, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    print(f"\n{table(found)}\n\nwritten to {options.out}")
+
+
+if __name__ == "__main__":
+    main()
