@@ -9,7 +9,6 @@ import os
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import anyio
 from anyio import to_thread
 
 from arci.errors import UsageError
+from arci.gate.decision import Decision, decision_bytes
 from arci.isolation.base import Findings, Isolation
 from arci.manifest.descriptor import Descriptor, Overrides, load_descriptor
 from arci.manifest.images import image_requests
@@ -66,7 +66,9 @@ class Job:
     """The sealed manifest."""
     findings: Findings = field(default_factory=Findings)
     directory: Path | None = None
-    decision: Mapping[str, Any] | None = None
+    decision: Decision | None = None
+    stored: StoredRun | None = None
+    """The run as it was read back for the decision."""
 
     @property
     def manifest(self) -> Manifest:
@@ -162,7 +164,8 @@ async def run(job: Job) -> Job:
 async def decide(job: Job) -> Job:
     """Gate the sealed records and keep the decision beside them."""
     assert job.directory is not None
-    return replace(job, decision=await to_thread.run_sync(partial(gate_run, job.directory, keep=True)))
+    decision, stored = await to_thread.run_sync(gate_run, job.directory)
+    return replace(job, decision=decision, stored=stored)
 
 
 RUN_STEPS = (load, place, resolve_and_seal, check, run, decide)
@@ -179,22 +182,16 @@ def seal_descriptor(job: Job) -> Job:
     return anyio.run(_through, SEAL_STEPS, job)
 
 
-def gate_run(directory: Path, *, keep: bool) -> Mapping[str, Any]:
-    """The decision over a recorded run as its document; `keep` writes it to `decision.json`."""
+def gate_run(directory: Path) -> tuple[Decision, StoredRun]:
+    """Decide a recorded run and keep the decision in its `decision.json`. StoreError if there is no store."""
     from arci.gate.decide import decide as gate
-    from arci.gate.decision import decision_bytes
     from arci.store.files import replace_file
     from arci.store.layout import DECISION
 
-    decision = gate(read_run(directory))
-    if keep:
-        replace_file(directory / DECISION, decision_bytes(decision))
-    return decision.to_document()
-
-
-def stored_run(directory: Path) -> StoredRun:
-    """A recorded run as it was read back."""
-    return read_run(directory)
+    stored = read_run(directory)
+    decision = gate(stored)
+    replace_file(directory / DECISION, decision_bytes(decision))
+    return decision, stored
 
 
 async def _through(steps: tuple[Callable[[Job], Any], ...], job: Job) -> Job:

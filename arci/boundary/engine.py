@@ -45,7 +45,7 @@ class _Trial:
     """The parts that exist once the trial has begun."""
 
     def __init__(self, terms: Terms, plan: FaultPlan, journal: Journal, peer: Peer) -> None:
-        limits = Limits(terms, journal, self._latched)
+        limits = self.limits = Limits(terms, journal, self._latched)
         self.setup = Setup(journal, peer, terms)
         self.calls = Calls(journal, limits, plan, peer, self.setup.knows, terms.tool_s)
         tools = ToolRequests(self.calls, self.setup)
@@ -76,10 +76,10 @@ class Engine:
         self._handlers: Dict[type, Callable[[Any], None]] = {
             Control: self._control,
             Opened: lambda m: self._part.connections.opened(m.connection),
-            Received: lambda m: self._part.connections.received(m.connection, m.data),
+            Received: self._received,
             Closed: lambda m: self._part.connections.closed(m.connection),
             ListeningStopped: lambda m: self._part.ending.listening_stopped(),
-            EnvironmentSaid: lambda m: self._peer.said(m.data),
+            EnvironmentSaid: self._environment_said,
             EnvironmentEnded: self._environment_ended,
             Due: lambda m: self._due(m.key),
         }
@@ -127,6 +127,15 @@ class Engine:
             self._trial.setup.fail(f"{type(broken).__name__}: {broken}")
         else:
             self._trial.setup.start()
+
+    def _received(self, message: Received) -> None:
+        self._part.limits.count_bytes(len(message.data))
+        self._part.connections.received(message.connection, message.data)
+
+    def _environment_said(self, message: EnvironmentSaid) -> None:
+        if self._trial is not None:
+            self._trial.limits.count_bytes(len(message.data))
+        self._peer.said(message.data)
 
     def _environment_ended(self, message: EnvironmentEnded) -> None:
         if self._peer.is_gone or (self._trial is not None and self._trial.ending.is_over):

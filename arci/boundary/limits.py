@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from arci.boundary.journal import Journal
     from arci.boundary.terms import Terms
 
-__all__ = ["Limits"]
+__all__ = ["TRAFFIC_BYTES", "Limits"]
+
+TRAFFIC_BYTES = 128 * 1024 * 1024
+"""What agent and environment may send in one trial. All of it may be recorded, and the host takes half a GiB."""
 
 
 class Limits:
@@ -24,6 +27,7 @@ class Limits:
         self._on_latch = on_latch
         self._calls = 0
         self._steps = 0
+        self._bytes = 0
         self._by_tool: Dict[str, int] = {}
         self.latched: Optional[str] = None
         """The text of the budget that is used up. From then on nothing is executed and nothing recorded: how many
@@ -46,6 +50,12 @@ class Limits:
         if self._steps > self._terms.budget_steps:
             self._latch("max_model_steps", self._terms.budget_steps)
         return self.latched is None
+
+    def count_bytes(self, count: int) -> None:
+        """Bytes that the agent or the environment sent."""
+        self._bytes += count
+        if self._bytes > TRAFFIC_BYTES:
+            self._latch("traffic_bytes", TRAFFIC_BYTES)
 
     def latched_answer(self, detail: str) -> Answer:
         return Answer.failure("budget", detail)

@@ -74,7 +74,10 @@ def _parameters(tool: Callable[..., Any]) -> tuple[List[_Parameter], Dict[str, A
 def _parameters_by_inspect(tool: Callable[..., Any]) -> tuple[List[_Parameter], Dict[str, Any], bool]:
     import inspect  # 10 ms, so only for what is no plain function
 
-    signature = inspect.signature(tool)
+    try:
+        signature = inspect.signature(tool)
+    except (TypeError, ValueError):  # some callables written in C have none
+        return [], {}, True
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     listed = [p for p in signature.parameters.values() if p.kind in kinds]
     hints = {p.name: p.annotation for p in listed if p.annotation is not p.empty}
@@ -122,7 +125,8 @@ def schema_of(hint: Any) -> Schema:
     """JSON Schema of a type hint; {} (anything) for what JSON has no type for."""
     if isinstance(hint, type(None)) or (isinstance(hint, type) and hint in _SIMPLE):
         return _SIMPLE[hint]
-    origin, parts = getattr(hint, "__origin__", None), getattr(hint, "__args__", ())
+    origin: Any = getattr(hint, "__origin__", None)
+    parts: Sequence[Any] = getattr(hint, "__args__", ())
     if hasattr(hint, "__metadata__"):  # Annotated[X, ...]
         return schema_of(origin)
     if isinstance(hint, _Either) or type(hint).__name__ in ("UnionType", "Union") or str(origin) == "typing.Union":

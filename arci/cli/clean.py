@@ -27,5 +27,5 @@ def clean(json_: bool) -> None:
         options.emit_json({"runs": found.run_ids, "containers": found.containers, "volumes": found.volumes})
     else:
         click.echo(
-            f"{len(found.containers)} containers and {len(found.volumes)} volumes of {len(found.run_ids)} dead runs removed"
+            f"removed of {len(found.run_ids)} dead runs: {len(found.containers)} containers, {len(found.volumes)} volumes"
         )

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from arci.gate.decision import Decision
 
 __all__ = ["as_json", "emit_json", "exit_with", "isolation", "notice", "run_directory"]
 
@@ -37,7 +40,7 @@ def notice(text: str) -> None:
     click.echo(f"arci: {text}", err=True)
 
 
-def exit_with(decision: Mapping[str, Any], *, allow_inconclusive: bool = False) -> None:
+def exit_with(decision: Decision, *, allow_inconclusive: bool = False) -> None:
     """End with the verdict's code."""
-    code = decision["exit_code"]
+    code = decision.verdict.exit_code
     raise SystemExit(0 if allow_inconclusive and code == 2 else code)

@@ -35,7 +35,7 @@ def run(
     json_: bool,
 ) -> None:
     """Run the experiment that DESCRIPTOR (or a sealed manifest) declares, gate it, and exit with its verdict."""
-    from arci.api import Job, RunOptions, default_workers, run_experiment, stored_run
+    from arci.api import Job, RunOptions, default_workers, run_experiment
     from arci.run.observe import make_observer
 
     chosen = RunOptions(
@@ -45,10 +45,12 @@ def run(
         job = run_experiment(Job(chosen, observer=make_observer(sys.stderr), notice=options.notice))
     assert job.directory is not None
     assert job.decision is not None
+    assert job.stored is not None
     if json_:
-        options.emit_json({**job.decision, "run": str(job.directory)})
+        options.emit_json({**job.decision.to_document(), "run": str(job.directory)})
     else:
-        from arci.cli.results import text_of
+        from arci.report.text import render_text
 
-        click.echo(text_of(job.decision, stored_run(job.directory), job.directory))
+        click.echo(render_text(job.decision, job.stored), nl=False)
+        click.echo(f"\nrecords: {job.directory}")
     options.exit_with(job.decision, allow_inconclusive=allow_inconclusive)

@@ -137,7 +137,11 @@ class Guest(Protocol):
 
 
 class Pod(Protocol):
-    """The guests of one trial attempt. Leaving its context ends and removes everything of it."""
+    """The guests of one trial attempt. Leaving its context ends and removes everything of it.
+
+    A pod whose agent does not run under `arci-init`, so that nothing is reported on the status connection, has an
+    attribute `reports_status = False`; the agent is then judged by its `Exit` alone.
+    """
 
     listen: str
     """What the recorder must listen on: `unix:/path` as seen by the boundary guest."""
@@ -157,8 +161,9 @@ class Pod(Protocol):
         """Start a role's guest. Its streams are attached before its first instruction. EngineError if it cannot be."""
 
     async def get(self, role: Role, path: str, limit_bytes: int) -> bytes:
-        """A tar archive of `path` in the guest's workdir; works after the guest died. Over the limit: ValueError;
-        no such path: FileNotFoundError. The archive is hostile input."""
+        """A tar archive of `path` in the guest's workdir; works after the guest died, while the boundary lives. Its
+        members are named from the last part of `path` on (`./...` for `.`). Over the limit: ValueError; no such path:
+        FileNotFoundError. The archive is hostile input."""
 
 
 class Slots(Protocol):

@@ -201,7 +201,7 @@ class _FakePod:
                 await guest.end(0)
 
     def _pipes(self, role: Role, process: ProcessSpec) -> GuestPipes:
-        places = {"HOME": f"/arci/{role}/home", "TMPDIR": f"/arci/{role}/tmp", "PATH": "/usr/bin:/bin"}
+        places = {"HOME": self.workdir(role), "TMPDIR": f"/arci/{role}/tmp", "PATH": "/usr/bin:/bin"}
         environment = {**places, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", **process.env}
         workdir, speed = self.workdir(role), self._isolation.speed
         pipes = GuestPipes(self._plan, role, process, self._board, workdir, environment, speed=speed)

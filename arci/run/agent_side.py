@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import anyio
 from anyio.abc import TaskGroup
 
 from arci.errors import EngineError
-from arci.isolation.base import Guest, Pod, ProcessSpec
+from arci.isolation.base import Exit, Guest, Pod, ProcessSpec
 from arci.manifest.schedule import agent_seed
 from arci.model.trial import Blame, Role
 from arci.run.attempt import Attempt
+from arci.run.facts import InitReport
 from arci.run.setting import Setting
 
 __all__ = ["TASK_ENV_BYTES", "agent_process", "await_import", "end_agent", "start_agent", "watch_agent"]
@@ -54,8 +56,11 @@ async def start_agent(pod: Pod, attempt: Attempt, setting: Setting, group: TaskG
     with attempt.measure("start"):
         attempt.agent_was_asked = True
         agent = await pod.start(Role.AGENT, agent_process(pod, attempt, setting))
+        if not _reports_status(pod):
+            end = await agent.wait(0.0)
+            said.init = replace(said.init, started=end is None or end.started)
         group.start_soon(_take_output, agent, attempt)
-        group.start_soon(_await_exit, agent, attempt)
+        group.start_soon(_await_exit, agent, attempt, _reports_status(pod))
         await attempt.pulse.until(
             lambda: said.init.started or said.init.exec_errno is not None or _is_over(attempt), limit_s
         )
@@ -85,7 +90,7 @@ async def watch_agent(attempt: Attempt) -> None:
             await attempt.pulse.until(lambda: attempt.exit is not None, _LATCH_GRACE_S)
 
 
-async def end_agent(attempt: Attempt, agent: Guest | None) -> None:
+async def end_agent(pod: Pod, attempt: Attempt, agent: Guest | None) -> None:
     """Every process of the agent is gone when this returns, unless the engine failed."""
     attempt.was_heard = not attempt.conversation.is_closed
     if agent is None:
@@ -96,6 +101,22 @@ async def end_agent(attempt: Attempt, agent: Guest | None) -> None:
         gone = await agent.stop(0.0)
         attempt.exit = attempt.exit or gone
         attempt.was_heard = not attempt.conversation.is_closed
+        if not _reports_status(pod):
+            attempt.conversation.init = _report_of(attempt.exit)
+
+
+def _reports_status(pod: Pod) -> bool:
+    """False for a pod whose agent runs without `arci-init` (processes, where it does not run on the machine)."""
+    return bool(getattr(pod, "reports_status", True))
+
+
+def _report_of(end: Exit) -> InitReport:
+    """What `arci-init` would have reported, as far as the end of the guest tells."""
+    if not end.started or end.code is None:
+        return InitReport(started=end.started)
+    if end.signal is not None:
+        return InitReport(started=True, signal=end.signal)
+    return InitReport(started=True, code=end.code)
 
 
 async def _within(attempt: Attempt, reached: Callable[[], bool], name: str, limit_s: float) -> None:
@@ -110,13 +131,16 @@ async def _take_output(agent: Guest, attempt: Attempt) -> None:
     attempt.pulse.beat()
 
 
-async def _await_exit(agent: Guest, attempt: Attempt) -> None:
+async def _await_exit(agent: Guest, attempt: Attempt, reports_status: bool) -> None:
+    """The engine's word alone does not settle the agent's fate: a boundary that dies takes the agent with it, and may
+    be seen to have died later. What the boundary itself says of the agent's end comes in order."""
     try:
         while attempt.exit is None:
             attempt.exit = await agent.wait(_LOOK_S)
     except EngineError as error:
         attempt.conversation.trouble(Blame.ENGINE, str(error))
-    attempt.conversation.agent_is_over = True
+    if not reports_status:
+        attempt.conversation.agent_is_over = True
     attempt.pulse.beat()
 
 

@@ -39,17 +39,15 @@ async def open_boundary(pod: Pod, attempt: Attempt, group: TaskGroup) -> Channel
 
 
 async def await_ready(pod: Pod, attempt: Attempt, channel: Channel, *, with_faults: bool = True) -> None:
-    """Says `begin` and waits until the environment stands, at most `setup_seconds` and a little."""
+    """Says `begin` and waits until the environment stands: `setup_seconds` to start it, as many to list its tools."""
     said = attempt.conversation
-    limit_s = attempt.manifest.budgets.setup_seconds + SLACK_S
+    limit_s = 2 * attempt.manifest.budgets.setup_seconds + SLACK_S
     with attempt.measure("ready"):
         with anyio.move_on_after(limit_s):
             await channel.send(begin_frame(pod, attempt, with_faults=with_faults))
             await attempt.pulse.until(lambda: said.is_ready or said.is_closed or attempt.has_trouble, limit_s)
         if not said.is_ready and not attempt.has_trouble:
-            said.trouble(
-                Blame.HARNESS, f"the boundary was not ready after {limit_s:g} s (setup_seconds and {SLACK_S:g})"
-            )
+            said.trouble(Blame.HARNESS, f"the boundary was not ready after {limit_s:g} s")
 
 
 def begin_frame(pod: Pod, attempt: Attempt, *, with_faults: bool) -> dict[str, Any]:

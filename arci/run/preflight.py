@@ -108,7 +108,7 @@ class _Probe:
         agent = await start_agent(pod, attempt, self._setting, group)
         if agent is not None and attempt.arm.kind == "python":
             await await_import(attempt)
-        await end_agent(attempt, agent)
+        await end_agent(pod, attempt, agent)
         self._judge_agent()
         if self._is_spoilt(attempt.arm.name):
             return
@@ -127,6 +127,7 @@ class _Probe:
         return bool(self.problems)
 
     def _judge_agent(self) -> None:
+        """Complains of what the user must mend; ArciError where the agent did not start for another reason."""
         attempt, arm = self._attempt, self._attempt.arm
         number = attempt.conversation.init.exec_errno
         if number is not None:
@@ -135,6 +136,8 @@ class _Probe:
             self._complain(f"{arm.name}.command", f"{command}: cannot be executed ({name}: {os.strerror(number)})")
         elif not attempt.conversation.init.started:
             detail = attempt.exit.detail if attempt.exit is not None else ""
+            if arm.kind == "command" and detail:  # without arci-init nothing tells the errno
+                return self._complain(f"{arm.name}.command", f"cannot be executed: {detail}")
             raise ArciError(f"preflight of {arm.name}: the agent's process did not start {detail}".rstrip())
         elif attempt.deadline is not None:
             self._complain(f"{arm.name}.agent", f"{arm.ref}: its import took longer than {attempt.deadline}")

@@ -102,7 +102,7 @@ async def _agent_steps(
     agent = await start_agent(pod, attempt, setting, group)
     if agent is not None:
         await watch_agent(attempt)
-    await end_agent(attempt, agent)
+    await end_agent(pod, attempt, agent)
 
 
 async def _grading_steps(pod: Pod, attempt: Attempt, channel: Channel, group: TaskGroup) -> None:

@@ -34,12 +34,12 @@ NEEDS_INIT = (
 PROCESS_GAPS = {} if find_init() else dict.fromkeys(NEEDS_INIT, WITHOUT_INIT)
 
 
-def conform(isolation: Observable, check: Check, *, gap: str | None, owner: str | None = None) -> Result:
+def conform(isolation: Observable, check: Check, *, gap: str | None, owner: str, repeats: int) -> Result:
     run = conformance_plan("process")
 
     async def main() -> Result:
         async with isolation.open(run) as slots:
-            bench = Bench(isolation, run, slots, python=sys.executable, repeats=40, owner=owner)
+            bench = Bench(isolation, run, slots, python=sys.executable, repeats=repeats, owner=owner)
             return await run_check(bench, check, gap=gap)
 
     return anyio.run(main)
@@ -58,14 +58,15 @@ def expect(result: Result, *, gap: str | None, check: Check) -> None:
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
 def test_the_fake_keeps_the_contract(check: Check) -> None:
     gap = FAKE_GAPS.get(check.name)
-    expect(conform(FakeIsolation(), check, gap=gap, owner="arci.isolation.fake:FakeIsolation"), gap=gap, check=check)
+    result = conform(FakeIsolation(), check, gap=gap, owner="arci.isolation.fake:FakeIsolation", repeats=20)
+    expect(result, gap=gap, check=check)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
 def test_processes_keep_the_contract(check: Check) -> None:
     gap = PROCESS_GAPS.get(check.name)
     owner = "arci.isolation.process.isolation:ProcessIsolation"
-    expect(conform(ProcessIsolation(), check, gap=gap, owner=owner), gap=gap, check=check)
+    expect(conform(ProcessIsolation(), check, gap=gap, owner=owner, repeats=200), gap=gap, check=check)
 
 
 def test_every_check_has_a_name_of_its_own_and_says_what_it_shows() -> None:

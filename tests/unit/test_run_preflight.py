@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 from runs import condition, fault
-from trials import ANSWERED, answer, make_manifest, shell_arms
+from trials import answer, make_manifest, shell_arms
 
 from arci.errors import ArciError, EngineError, SpecError
 from arci.isolation.base import Findings
 from arci.isolation.fake import FakeFaults, FakeIsolation, GuestPipes, ScriptedTrial
-from arci.isolation.script import Exit, Print, Sleep
+from arci.isolation.script import Exit, Sleep
 from arci.model.manifest import Manifest
 from arci.model.trial import Role
 from arci.run.preflight import preflight
@@ -119,7 +119,7 @@ async def test_an_oracle_that_has_no_answer_for_an_untouched_environment_only_wa
 
 async def test_a_grader_command_that_is_not_there_refuses_the_run() -> None:
     manifest = make_manifest(grader={"kind": "command", "ref": None, "argv": ["./judge"]})
-    with pytest.raises(SpecError, match="./judge"):
+    with pytest.raises(SpecError, match=r"\./judge"):
         await check(ScriptedTrial(grade=b"", grader_exit=127), manifest)
 
 
@@ -137,20 +137,14 @@ async def test_a_secret_too_short_to_mask_is_told() -> None:
     assert any("PIN" in warning for warning in findings.warnings)
 
 
-async def test_no_fault_is_injected_and_the_agent_does_no_work() -> None:
-    begun: list[Any] = []
+async def test_no_fault_is_injected_before_trial_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    frames: list[Any] = []
+    read = GuestPipes.read_frame
 
-    class Looking(ScriptedTrial):
-        async def _recorder(self, pipes: GuestPipes) -> int:
-            read = pipes.read_frame
+    async def noted(pipes: GuestPipes) -> Any:
+        frames.append(await read(pipes))
+        return frames[-1]
 
-            async def noted() -> Any:
-                begun.append(await read())
-                return begun[-1]
-
-            pipes.read_frame = noted  # type: ignore[method-assign]
-            return await super()._recorder(pipes)
-
-    script = Looking(events=[ANSWERED], agent=(Print(b"started"), Sleep(3600)))
-    await check(FakeIsolation(script), make_manifest(conditions=[condition("c", "falsify", fault())]))
-    assert [frame["faults"] for frame in begun if frame["type"] == "begin"] == [[], []]
+    monkeypatch.setattr(GuestPipes, "read_frame", noted)
+    await check(RUNS, make_manifest(conditions=[condition("c", "falsify", fault())]))
+    assert [frame["faults"] for frame in frames if frame and frame["type"] == "begin"] == [[], []]

@@ -368,6 +368,34 @@ async def test_a_boundary_that_dies_before_it_told_of_the_start_does_not_prove_t
     assert len(isolation.started) == 2
 
 
+async def test_an_agent_that_goes_down_with_its_boundary_did_not_fail() -> None:
+    """The agent's end is seen first, the boundary's after it, as an engine may well tell them."""
+
+    said = [
+        {"type": "ready", "tools": [], "tools_sha256": "0" * 64},
+        {"type": "status", "status": "started"},
+        {"type": "status", "status": "worker_ready"},
+    ]
+
+    async def dies_when_asked(pipes: GuestPipes) -> int:
+        while (frame := await pipes.read_frame()) is not None and frame["type"] != "agent_gone":
+            if frame["type"] == "begin":
+                for told in said:
+                    pipes.write_frame(told)
+        return 70
+
+    async def killed(pipes: GuestPipes) -> Exit:
+        return Exit(137, 9)
+
+    async def graded(pipes: GuestPipes) -> int:
+        return 0
+
+    programs = {Role.BOUNDARY: dies_when_asked, Role.AGENT: killed, Role.GRADER: graded}
+    result = await make_trial(FakeIsolation(lambda plan, role: programs[role]))
+    assert outcome(result) == "ERROR harness harness"
+    assert result.record["detail"] == "the boundary ended before it said `end`"
+
+
 async def test_an_agent_that_cannot_be_executed_is_no_failure_of_the_agent() -> None:
     failed = [{"status": "exec_failed", "errno": 2}]
     result = await make_trial(ScriptedTrial(statuses=failed, agent=(Leave(127),)), make_manifest(arms=shell_arms()))

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import anyio
 import anyio.to_thread
 
 import arci
 from arci.errors import EngineError
 from arci.isolation.base import Guest, ProcessSpec, TrialPlan
+from arci.isolation.groups import task_group
 from arci.isolation.process.archive import archive
 from arci.isolation.process.directories import remove_tree
 from arci.isolation.process.guest import ProcessGuest, UnstartedGuest, spawn
@@ -22,6 +23,12 @@ from arci.model.trial import Role
 
 __all__ = ["ProcessPod"]
 
+_PROGRAM_ERRORS = {
+    errno.ENOENT: 127,
+    errno.ENOTDIR: 127,
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.ENOEXEC, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG), 126),
+}
+"""What exec says of a program that cannot be one -> the exit code a shell would give."""
 _LAUNCH = str(Path(arci.__file__).parent / "guest" / "launch.py")
 
 
@@ -35,12 +42,12 @@ class ProcessPod:
         self._directory = directory
         self._init = init
         self._guests: list[ProcessGuest] = []
-        self._rooms: set[Role] = set()
+        self._names: set[str] = set()
         self._first_pid = newest_pid()
         directory.mkdir(mode=0o700)
 
     def workdir(self, role: Role) -> str:
-        return f"{self._room(role)}/work"
+        return self._made(role.value)
 
     def source(self, role: Role) -> str:
         manifest = self._manifest
@@ -51,19 +58,16 @@ class ProcessPod:
         return (sys.executable, "-I", "-S", _LAUNCH, guest, *args)
 
     async def start(self, role: Role, process: ProcessSpec) -> Guest:
+        if not process.argv:
+            raise EngineError(f"start {role}", "no argv is given, and process isolation has no image with one")
         under_init = self._init is not None and role is not Role.BOUNDARY
         argv = self._under_init(process) if under_init else process.argv
-        workdir = self.workdir(role)
         try:
-            started = spawn(argv, self._environment(role, process), workdir)
-        except (FileNotFoundError, NotADirectoryError) as error:
-            return UnstartedGuest(127, f"{argv[0]}: {error.strerror}")
-        except (PermissionError, ValueError) as error:
-            return UnstartedGuest(126, f"{argv[0]}: {error}")
+            started = spawn(argv, self._environment(role, process), self.workdir(role))
         except OSError as error:
-            if error.strerror == "Exec format error":
-                return UnstartedGuest(126, f"{argv[0]}: {error.strerror}")
-            raise EngineError(f"start {role}", f"{argv[0]}: {error.strerror}") from error
+            return _unstarted(role, argv[0], error, ours=under_init)
+        except ValueError as error:  # a NUL in an argument or a variable
+            return UnstartedGuest(126, f"{argv[0]}: {error}")
         guest = _watched(started, role, under_init=under_init)
         self._guests.append(guest)
         _feed(guest, role, process, under_init=under_init)
@@ -75,39 +79,48 @@ class ProcessPod:
 
     def _environment(self, role: Role, process: ProcessSpec) -> dict[str, str]:
         """Nothing of the host's but PATH: a variable of the user's must not change how an agent behaves."""
-        room = self._room(role)
+        workdir = self.workdir(role)
         return {
             "PATH": os.environ.get("PATH", os.defpath),
             "LANG": "C.UTF-8",
             "LC_ALL": "C.UTF-8",
-            "HOME": f"{room}/home",
-            "TMPDIR": f"{room}/tmp",
+            "HOME": workdir,
+            "TMPDIR": self._made("agent-tmp") if role is Role.AGENT else workdir,
             **process.env,
         }
 
-    def _room(self, role: Role) -> str:
-        """The role's private directory, made when it is first asked for."""
-        room = f"{self._directory}/{role.value}"
-        if role not in self._rooms:
-            for path in (room, f"{room}/work", f"{room}/home", f"{room}/tmp"):
-                os.mkdir(path, 0o700)  # noqa: PTH102  (on the path of every trial)
-            self._rooms.add(role)
-        return room
+    def _made(self, name: str) -> str:
+        """A private directory of the pod, made when it is first asked for (each costs a trial 0.2 ms)."""
+        path = f"{self._directory}/{name}"
+        if name not in self._names:
+            os.mkdir(path, 0o700)  # noqa: PTH102  (on the path of every trial)
+            self._names.add(name)
+        return path
 
     async def get(self, role: Role, path: str, limit_bytes: int) -> bytes:
         return await anyio.to_thread.run_sync(archive, self.workdir(role), path, limit_bytes)
 
     async def close(self) -> None:
         """End every guest, then remove everything of the pod. EngineError if something stays."""
-        async with anyio.create_task_group() as group:
-            for guest in self._guests:
-                group.start_soon(guest.stop, 0)
-        await anyio.to_thread.run_sync(self._remove)
+        try:
+            async with task_group() as group:
+                for guest in self._guests:
+                    group.start_soon(guest.stop, 0)
+        finally:
+            await anyio.to_thread.run_sync(self._remove)
 
     def _remove(self) -> None:
         if self._guests:
             kill_stragglers(f"{self._directory}/", self._first_pid)
         remove_tree(self._directory)
+
+
+def _unstarted(role: Role, program: str, error: OSError, *, ours: bool) -> Guest:
+    """The guest's own fault as data, with the codes of a shell; EngineError where we or the machine failed."""
+    code = _PROGRAM_ERRORS.get(error.errno or 0)
+    if ours or code is None or error.filename != program:
+        raise EngineError(f"start {role}", f"{error.filename or program}: {error.strerror}") from error
+    return UnstartedGuest(code, f"{program}: {error.strerror}")
 
 
 def _watched(process: subprocess.Popen[bytes], role: Role, *, under_init: bool) -> ProcessGuest:

@@ -1,0 +1,69 @@
+"""The control channel to the host: frames over the recorder's own stdin and stdout."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+
+from arci.boundary.message import Control
+from arci.boundary.outlet import Outlet
+from arci.wire.framing import MAX_CONTROL_BYTES, LineDecoder
+from arci.wire.jsonrpc import encode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Tuple
+
+    from arci.boundary.message import Message
+
+__all__ = ["HostPort"]
+
+
+class HostPort:
+    """Reads control frames, writes control frames; `is_gone` once either stream has ended."""
+
+    def __init__(self, incoming: int, outgoing: int) -> None:
+        os.set_blocking(outgoing, False)
+        self._incoming = incoming
+        self._decoder = LineDecoder(MAX_CONTROL_BYTES)
+        self._outlet = Outlet(outgoing)
+        self._has_ended = False
+
+    @property
+    def is_gone(self) -> bool:
+        return self._has_ended or self._outlet.is_broken
+
+    @property
+    def pending(self) -> int:
+        """Bytes that the host has not taken yet."""
+        return self._outlet.pending
+
+    def interests(self) -> List[Tuple[int, int]]:
+        """Descriptors to poll, each with the events."""
+        interests = [(self._incoming, select.POLLIN)]
+        if self._outlet.pending:
+            interests.append((self._outlet.fd, select.POLLOUT))
+        return interests
+
+    def ready(self, fd: int) -> List[Message]:
+        """What an event on one of these descriptors brings. A frame that is no JSON object has no `type`."""
+        if fd != self._incoming:
+            return []  # flushed at the end of every round
+        data = os.read(fd, 65536)
+        self._has_ended = not data
+        return [Control(_object(line) if isinstance(line, bytes) else {}) for line in self._decoder.feed(data)]
+
+    def tell(self, frame: Dict[str, Any]) -> None:
+        self._outlet.put(encode(frame))
+
+    def flush(self) -> None:
+        self._outlet.flush()
+
+
+def _object(line: bytes) -> Dict[str, Any]:
+    try:
+        frame = json.loads(line)
+    except ValueError:
+        return {}
+    return frame if isinstance(frame, dict) else {}

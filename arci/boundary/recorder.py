@@ -1,0 +1,104 @@
+"""The recorder: the boundary's program. Forks the environment, then relays one trial until the host ends it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from arci.guest.options import options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Optional, Sequence
+
+    from arci.boundary.environment import Pipes
+
+__all__ = ["main"]
+
+BROKEN = 70
+"""Exit code of a recorder that is itself at fault; a `trouble` frame has said so."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Exit code 0 when the host ended it."""
+    asked = options(argv, ["toolset", "root"], ["uid"])
+    uid = int(asked["uid"]) if "uid" in asked else None
+    incoming, outgoing = _claim_streams()
+    pipes = _fork(asked["toolset"], asked["root"], uid, (incoming, outgoing))
+    if uid is not None:
+        _hide_memory()
+    return _record(asked["root"], incoming, outgoing, pipes)
+
+
+def _claim_streams() -> tuple[int, int]:
+    """Move the control channel away from where prints go: a custom fault's print must not look like a frame."""
+    incoming, outgoing = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    return incoming, outgoing
+
+
+def _fork(toolset: str, root: str, uid: Optional[int], private: Sequence[int]) -> Pipes:
+    """Before anything else is imported or read: the child has no use for it, and nothing secret is in memory yet."""
+    from arci.boundary.environment import fork_environment
+
+    return fork_environment(toolset, root, uid, private)
+
+
+def _hide_memory() -> None:
+    """Not dumpable: no other process of this container may trace this one or read its memory."""
+    import ctypes  # 3 ms, so only where the environment has a uid of its own
+
+    pr_set_dumpable = 4
+    if ctypes.CDLL(None, use_errno=True).prctl(pr_set_dumpable, 0, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_DUMPABLE, 0)")
+
+
+def _record(root: str, incoming: int, outgoing: int, pipes: Pipes) -> int:
+    from arci.boundary.engine import Engine
+    from arci.boundary.host import HostPort
+    from arci.boundary.loop import Loop
+    from arci.boundary.process import ProcessPort
+    from arci.boundary.sockets import SocketPort
+
+    host, process = HostPort(incoming, outgoing), ProcessPort(pipes)
+    try:
+        return Loop(Engine(_fault_loader(root)), host, SocketPort(), process).run()
+    except Exception as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+        detail = f"recorder: {type(error).__name__}: {error}"
+        host.tell({"type": "trouble", "blame": "harness", "detail": detail, "phase": "trial", "stderr": ""})
+        host.flush()
+        return BROKEN
+    finally:
+        process.end()
+        process.pass_on_log()
+        _end_group()
+
+
+def _fault_loader(root: str) -> Callable[[str], Any]:
+    """Loads custom faults; the user's site-packages are switched on with the first."""
+    is_enabled = False
+
+    def load(reference: str) -> Any:
+        from arci.guest import usercode
+
+        nonlocal is_enabled
+        if not is_enabled:
+            usercode.enable(root)
+            is_enabled = True
+        return usercode.load(reference)
+
+    return load
+
+
+def _end_group() -> None:
+    """Ask what tools have left running to end, where this process leads a group of its own (not as PID 1: then the
+    kernel ends everything with it)."""
+    if os.getpgrp() == os.getpid() != 1:
+        import signal
+
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.killpg(0, signal.SIGTERM)

@@ -1,0 +1,88 @@
+"""`arci gate`, `arci report`, `arci show` and `arci logs`: what a recorded run says."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from arci.cli import options
+
+__all__ = ["gate", "logs", "report", "show"]
+
+
+@click.command()
+@options.run_directory
+@click.option("--markdown", type=click.Path(path_type=Path, dir_okay=False), help="Write a Markdown report as well.")
+@options.allow_inconclusive
+@options.as_json
+def gate(run: Path, markdown: Path | None, allow_inconclusive: bool, json_: bool) -> None:
+    """Decide the recorded RUN again (it gives `decision.json` byte for byte) and exit with its verdict."""
+    from arci.api import gate_run
+    from arci.report.markdown import render_markdown
+    from arci.report.text import render_text
+
+    decision, stored = gate_run(run)
+    if markdown is not None:
+        markdown.write_text(render_markdown(decision, stored), encoding="utf-8")
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        with Path(summary).open("a", encoding="utf-8") as file:
+            file.write(render_markdown(decision, stored))
+    if json_:
+        options.emit_json(decision.to_document())
+    else:
+        click.echo(render_text(decision, stored), nl=False)
+    options.exit_with(decision, allow_inconclusive=allow_inconclusive)
+
+
+@click.command()
+@options.run_directory
+@click.option("--format", "format_", type=click.Choice(["text", "md"]), default="text", show_default=True)
+@options.as_json
+def report(run: Path, format_: str, json_: bool) -> None:
+    """Tell the recorded RUN for people. Exits 0 whatever the verdict is; `arci gate` exits with it."""
+    from arci.gate.decide import decide
+    from arci.report.markdown import render_markdown
+    from arci.report.text import render_text
+    from arci.store.reader import read_run
+
+    stored = read_run(run)
+    decision = decide(stored)
+    if json_:
+        options.emit_json(decision.to_document())
+    else:
+        click.echo((render_markdown if format_ == "md" else render_text)(decision, stored), nl=False)
+
+
+@click.command()
+@options.run_directory
+@click.argument("trial")
+@options.as_json
+def show(run: Path, trial: str, json_: bool) -> None:
+    """Show the record and the trace of one TRIAL, such as clean:00012:candidate."""
+    from arci.report.trial import render_trial
+    from arci.store.reader import read_events, read_record
+
+    record, events = read_record(run, trial), read_events(run, trial)
+    if json_:
+        options.emit_json({"record": record, "events": events})
+    else:
+        click.echo(render_trial(record, events), nl=False)
+
+
+@click.command()
+@options.run_directory
+@click.argument("trial")
+@click.option("--role", type=click.Choice(["agent", "boundary", "grader"]), default="agent", show_default=True)
+@click.option("--stream", type=click.Choice(["stdout", "stderr"]), help="One stream alone; both by default.")
+def logs(run: Path, trial: str, role: str, stream: str | None) -> None:
+    """Print what a guest of one TRIAL wrote: its stdout on stdout, its stderr on stderr."""
+    from arci.report.trial import render_log
+    from arci.store.reader import read_log
+
+    for name in (stream,) if stream else ("stdout", "stderr"):
+        text = render_log(read_log(run, trial, role, name))
+        print(text, end="", file=sys.stderr if name == "stderr" else sys.stdout)  # noqa: T201, a stream each

@@ -1,0 +1,112 @@
+"""One record for people, with its trace; and what is kept of a guest's output. Pure, tolerant of damaged records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from arci.report.escape import clip, fold, pad, printable
+from arci.report.words import seconds
+from arci.store.logs import LogTail
+
+__all__ = ["render_log", "render_trial"]
+
+_LABEL = 14
+_HIDDEN = frozenset({"kind", "at_s", "trial_id", "seq", "sha256", "tool", "occurrence", "call_id"})
+"""Fields of an event that its line shows elsewhere, or not at all."""
+
+
+def render_trial(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The record and its trace as text of at most 100 columns, ended by a newline."""
+    return "\n".join(line.rstrip() for line in _lines(record, events)) + "\n"
+
+
+def render_log(log: LogTail) -> str:
+    """The kept output as text: line ends and tabs as they are, every other control character as an escape."""
+    head, tail = _text(log.head), _text(log.tail)
+    if not log.left_out:
+        return head + tail
+    return f"{head}\n[... {log.left_out} of {log.total} bytes were not kept ...]\n{tail}"
+
+
+def _lines(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    blame = f", blame: {record.get('blame')}" if record.get("blame") else ""
+    yield from fold(f"{record.get('outcome')}  {record.get('trial_id')}  ({record.get('ending')}{blame})")
+    if record.get("detail"):
+        yield from fold(record["detail"])
+    yield ""
+    for label, value in _facts(record):
+        first, *rest = fold(value, "", "", 100 - _LABEL - 2)
+        yield f"{pad(label, _LABEL)}  {first}"
+        yield from (f"{'':{_LABEL}}  {line}" for line in rest)
+    yield ""
+    yield "trace"
+    yield from (_event(event) for event in events)
+
+
+def _facts(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for label in ("arm", "condition_id", "task_id", "seed", "fingerprint"):
+        yield label.removesuffix("_id"), str(record.get(label))
+    agent = _mapping(record, "agent")
+    yield (
+        "agent",
+        f"exit code {agent.get('exit_code')}, signal {agent.get('signal')}, OOM kills {agent.get('oom_kills')}",
+    )
+    yield "claim", f"{_json(agent.get('claim'))} (kept, never counted)"
+    if agent.get("failure"):
+        yield "failure", _json(agent["failure"])
+    contract = _mapping(record, "contract")
+    yield "oracle", _json(contract.get("success"))
+    for violation in _list(contract, "violations"):
+        yield "violation", _json(violation)
+    for tool in _list(contract, "required_missing"):
+        yield "never called", str(tool)
+    for injection in _list(record, "injections"):
+        yield "injection", _json(injection)
+    yield "final state", _json(record.get("final_state"))
+    yield "evidence", _json(record.get("evidence"))
+    yield "usage", _json(record.get("usage"))
+    phases = _mapping(record, "phases")
+    yield "time", ", ".join(f"{name} {_time(value)}" for name, value in phases.items())
+    for attempt in _list(record, "attempts"):
+        yield "attempt before", _json(attempt)
+    for role, digest in _mapping(record, "images").items():
+        yield "image", f"{role} {digest}"
+    for role, streams in _mapping(record, "logs").items():
+        sizes = (
+            ((name, _mapping(streams, name).get("bytes")) for name in streams) if isinstance(streams, Mapping) else ()
+        )
+        yield "log", f"{role}: {', '.join(f'{name} {size} bytes' for name, size in sizes)}"
+    yield "record", str(record.get("record_sha256"))
+
+
+def _event(event: Mapping[str, Any]) -> str:
+    at = event.get("at_s")
+    when = f"{at:9.3f} s" if isinstance(at, int | float) else f"{'':11}"
+    tool = event.get("tool")
+    call = f"{tool}[{event.get('occurrence')}] " if tool is not None else ""
+    rest = " ".join(f"{key}={_json(value)}" for key, value in event.items() if key not in _HIDDEN)
+    return f"{when}  {pad(event.get('kind'), 12)}  {clip(call + rest, 73)}"
+
+
+def _text(data: bytes) -> str:
+    return printable(data.decode("utf-8", "backslashreplace").replace("\r\n", "\n"), keep="\n\t")
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _time(value: Any) -> str:
+    return seconds(value) if isinstance(value, int | float) else str(value)
+
+
+def _mapping(value: Any, key: str) -> Mapping[str, Any]:
+    found = value.get(key) if isinstance(value, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _list(value: Mapping[str, Any], key: str) -> Sequence[Any]:
+    found = value.get(key)
+    return found if isinstance(found, list) else ()

@@ -1,0 +1,71 @@
+"""The sentences and figures that every renderer shares. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from arci.gate.decision import Decision
+from arci.model.manifest import Manifest
+from arci.model.trial import Verdict
+
+__all__ = ["bounds", "circumstances", "headline", "rate", "rule", "seconds"]
+
+
+def headline(decision: Decision) -> str:
+    """What the verdict means, in one sentence."""
+    delta = f"{decision.delta:g}" if decision.delta is not None else "delta"
+    if decision.verdict is Verdict.PASS:
+        return f"The evidence supports that any drop from baseline to candidate is smaller than {delta}."
+    if decision.verdict is Verdict.INCONCLUSIVE:
+        return f"The evidence supports neither a drop larger than {delta} nor its absence."
+    if decision.verdict is Verdict.ERROR:
+        return "The experiment is invalid: it says nothing about the candidate."
+    blocking = [condition for condition in decision.conditions if condition.verdict is Verdict.BLOCK]
+    if all(
+        condition.delta_high is not None and condition.delta_high < -(decision.delta or 0) for condition in blocking
+    ):
+        return f"The evidence supports a drop from baseline to candidate larger than {delta}."
+    return "The candidate alone breaks a rule that was declared hard."
+
+
+def bounds(low: float | None, high: float | None) -> str:
+    """`[-0.4048, -0.1829]`, or a dash where there are none."""
+    return "-" if low is None or high is None else f"[{low:.4f}, {high:.4f}]"
+
+
+def rate(successes: int, n: int) -> str:
+    """`0.9600`, or a dash for no trials."""
+    return f"{successes / n:.4f}" if n else "-"
+
+
+def seconds(value: float) -> str:
+    """`0.25 s`, with more digits where it is short."""
+    return f"{value:.2f} s" if value >= 0.1 else f"{value * 1000:.1f} ms"
+
+
+def rule(decision: Decision) -> str:
+    """The rule that was sealed before the first trial, in one line."""
+    if decision.alpha is None or decision.delta is None:
+        return "no rule could be read"
+    return (
+        f"alpha {decision.alpha:g}, delta {decision.delta:g}, {decision.interval_method}, "
+        f"{decision.k_conditions} gating condition(s), {decision.n_per_arm} trials per arm and condition"
+    )
+
+
+def circumstances(manifest: Manifest | None, info: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where and when the trials ran, and what was not enforced there."""
+    facts = []
+    if manifest is not None:
+        facts.append(f"isolation: {manifest.isolation.backend}")
+        if manifest.isolation.backend == "process":
+            facts.append("process isolation isolates nothing: no limit, no network policy and no image was enforced")
+        if manifest.isolation.allow_unenforced:
+            facts.append("limits that the engine does not enforce were allowed (allow_unenforced)")
+    engine = info.get("engine")
+    if isinstance(engine, Mapping) and engine:
+        facts.append("engine: " + ", ".join(f"{key} {value}" for key, value in sorted(engine.items())))
+    if "started_at" in info:
+        facts.append(f"run {info.get('run_id')}: started {info['started_at']}, ended {info.get('ended_at')}")
+    return tuple(facts)

@@ -1,0 +1,65 @@
+"""One record and its logs for people."""
+
+from __future__ import annotations
+
+import pytest
+from runs import make_run
+
+from arci.report.escape import columns
+from arci.report.trial import render_log, render_trial
+from arci.store.logs import LogTail
+from arci.store.reader import read_events, read_record
+
+TRIAL = "reserve-timeout:00001:candidate"
+
+
+@pytest.fixture
+def shown(tmp_path):
+    store = make_run(tmp_path, outcomes={"baseline": "PP", "candidate": "PF"})
+    return read_record(store, TRIAL), read_events(store, TRIAL)
+
+
+def test_a_record_is_told_with_its_trace(shown):
+    text = render_trial(*shown)
+    assert text.startswith(f"FAIL  {TRIAL}  (completed, blame: agent)\nthe oracle refuses the final state\n")
+    for told in (
+        "seed            12001\n",
+        "oracle          false\n",
+        'claim           {"done": true} (kept, never counted)\n',
+        "fingerprint     oracle|reserve timeout tool_timeout\n",
+        "log             agent: stderr 0 bytes, stdout 11 bytes\n",
+        '             tool_start    reserve[0] arguments={"n": 12001}\n',
+        '    0.250 s  trial_end     ending="completed"\n',
+    ):
+        assert told in text
+    assert max(map(columns, text.splitlines())) <= 100
+
+
+def test_hostile_values_in_a_record_stay_text_within_the_width(shown):
+    record, events = shown
+    nasty = "\x1b[2J\r\n漢\u202e\ud800" + "w" * 300
+    record = {key: nasty if isinstance(value, str) else value for key, value in record.items()}
+    record["agent"] = {**record["agent"], "claim": {nasty: nasty}, "failure": {"kind": nasty, "message": nasty}}
+    record["contract"] = {"success": None, "violations": [nasty, {nasty: 1}], "required_missing": [nasty]}
+    record["final_state"] = {nasty: [nasty]}
+    events = [{**event, "tool": nasty, "kind": nasty, "value": nasty} for event in events]
+    text = render_trial(record, events)
+    assert all(c == "\n" or c == " " or c.isprintable() for c in text)
+    assert max(map(columns, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("value", [None, 7, "x", [], {}, [7], {"a": 7}])
+def test_a_record_of_any_shape_is_shown(shown, value):
+    for key in shown[0]:
+        assert render_trial({**shown[0], key: value}, [{"kind": value, "at_s": value, "tool": value}])
+    assert render_trial({})
+
+
+def test_a_whole_log_is_shown_with_its_line_ends_and_tabs_alone():
+    data = b"one\r\ntwo\tthree\n\x1b[31mred\xff\n"
+    log = LogTail(data, b"", len(data))
+    assert render_log(log) == "one\ntwo\tthree\n\\x1b[31mred\\xff\n"
+
+
+def test_a_cut_log_says_how_much_is_missing():
+    assert render_log(LogTail(b"head", b"tail", 1008)) == "head\n[... 1000 of 1008 bytes were not kept ...]\ntail"
