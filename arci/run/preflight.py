@@ -136,9 +136,9 @@ class _Probe:
             self._complain(f"{arm.name}.command", f"{command}: cannot be executed ({name}: {os.strerror(number)})")
         elif not attempt.conversation.init.started:
             detail = attempt.exit.detail if attempt.exit is not None else ""
-            if arm.kind == "command" and detail:  # without arci-init nothing tells the errno
-                return self._complain(f"{arm.name}.command", f"cannot be executed: {detail}")
-            raise ArciError(f"preflight of {arm.name}: the agent's process did not start {detail}".rstrip())
+            if arm.kind != "command" or not detail:
+                raise ArciError(f"preflight of {arm.name}: the agent's process did not start {detail}".rstrip())
+            self._complain(f"{arm.name}.command", f"cannot be executed: {detail}")  # no arci-init, no errno
         elif attempt.deadline is not None:
             self._complain(f"{arm.name}.agent", f"{arm.ref}: its import took longer than {attempt.deadline}")
         elif arm.kind == "python" and not attempt.conversation.is_worker_ready:

@@ -19,7 +19,7 @@ from arci.model.manifest import Manifest
 from arci.model.trial import Outcome, Trial
 from arci.run.breaker import Breaker
 from arci.run.logs import Kept
-from arci.run.observe import Counts, Observer, Silent
+from arci.run.progress import Counts, Observer, Silent
 from arci.run.result import TrialResult
 from arci.run.setting import Setting, make_setting
 from arci.run.trial import run_trial

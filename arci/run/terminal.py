@@ -7,7 +7,7 @@ from typing import TextIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from arci.run.observe import Counts, Silent
+from arci.run.progress import Counts, Silent
 
 __all__ = ["TerminalProgress"]
 

@@ -35,9 +35,9 @@ def reasons_of_error(store) -> str:
     return "\n".join(decision.reasons)
 
 
-def flips(raw: bytes, start: int, end: int):
+def flips(raw: bytes, start: int, end: int, step: int = 1):
     """Every byte with its lowest bit flipped, and every seventh one with the bit for case and the highest flipped."""
-    for at in range(start, end):
+    for at in range(start, end, step):
         for bit in (0x01, 0x20, 0x80) if at % 7 == 0 else (0x01,):
             yield raw[:at] + bytes([raw[at] ^ bit]) + raw[at + 1 :]
 
@@ -90,10 +90,10 @@ def test_a_flipped_bit_in_the_manifest_is_an_error_unless_it_is_where_nothing_de
     path = store / "manifest.json"
     raw, decided = path.read_bytes(), decision_bytes(decide(read_run(store)))
     sealed_until = raw.index(b',"volatile":') + 1
-    for changed in flips(raw, 0, sealed_until):
+    for changed in flips(raw, 0, sealed_until, 3):
         path.write_bytes(changed)
         assert "manifest.json" in reasons_of_error(store)
-    for changed in flips(raw, sealed_until, len(raw)):
+    for changed in flips(raw, sealed_until, len(raw), 3):
         path.write_bytes(changed)
         decision = decide(read_run(store))
         assert decision.verdict is Verdict.ERROR or decision_bytes(decision) == decided

@@ -5,7 +5,9 @@ Used by holders and pods alike. What could not be removed is kept by name, never
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import anyio
@@ -14,14 +16,16 @@ import anyio.abc
 from arci.errors import EngineError
 from arci.isolation.docker.engine import Engine
 from arci.isolation.docker.guest import DockerGuest
+from arci.isolation.docker.removal import Removal
 from arci.isolation.docker.stream import AttachedStream
-from arci.isolation.groups import task_group
 
-__all__ = ["Containers"]
+__all__ = ["CALL_S", "Containers"]
 
 CALL_S = 60.0
 """Deadline of one engine call: far above what a loaded engine takes, far below for ever."""
-_REMOVE_TRIES = 3
+_CLEAN_UP_S = 120.0
+"""Deadline of removing the things of one pod, and of removing everything at the end of a run."""
+_STREAMS = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
 
 
 class Containers:
@@ -29,92 +33,107 @@ class Containers:
 
     def __init__(self, engine: Engine, tasks: anyio.abc.TaskGroup) -> None:
         self.engine = engine
-        self.leaks: list[str] = []
         self._tasks = tasks
-        self._containers: set[str] = set()
-        self._volumes: set[str] = set()
+        self._guests: dict[str, DockerGuest] = {}
+        self._containers = Removal(engine, partial(engine.api.remove_container, v=True, force=True))
+        self._volumes = Removal(engine, partial(engine.api.remove_volume, force=True))
+
+    @property
+    def leaks(self) -> tuple[str, ...]:
+        """Ids and names of what the engine would not remove so far."""
+        return (*self._containers.leaks, *self._volumes.leaks)
 
     async def launch(self, config: Mapping[str, Any]) -> DockerGuest:
         """A started container whose streams were attached before its first instruction."""
-        engine = self.engine
-        created = await engine.call(
-            "create a container", engine.api.create_container_from_config, dict(config), timeout_s=CALL_S
-        )
-        container_id: str = created["Id"]
-        self._containers.add(container_id)
-        attached = await engine.call(
-            "attach to a container",
-            engine.api.attach_socket,
-            container_id,
-            {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1},
-            timeout_s=CALL_S,
-        )
-        guest = DockerGuest(engine, container_id, AttachedStream(attached))
+        container_id = await self._create(config)
         try:
-            await engine.call("start a container", engine.api.start, container_id, timeout_s=CALL_S)
+            guest = await self._attach(container_id)
+            await self._ask("start a container", self.engine.api.start, container_id)
         except BaseException:
-            guest.close()
+            with anyio.CancelScope(shield=True):
+                await self._remove_container(container_id)
             raise
         self._tasks.start_soon(guest.pump)
         return guest
+
+    def feed(self, guest: DockerGuest, data: bytes) -> None:
+        """Send `data` in the background: a guest may read its stdin late, or never."""
+        self._tasks.start_soon(guest.send, data)
 
     async def make_volume(self, arguments: Mapping[str, Any]) -> str:
         """A named volume; its name."""
         name: str = arguments["name"]
         self._volumes.add(name)
-        await self.engine.call("create a volume", _create_volume, self.engine.api, dict(arguments), timeout_s=CALL_S)
+        with anyio.CancelScope(shield=True):  # else it could be made after we have removed everything
+            await self._ask("create a volume", _create_volume, self.engine.api, dict(arguments))
         return name
 
+    async def remove(self, guests: tuple[DockerGuest, ...], volumes: tuple[str, ...]) -> None:
+        """Remove these, containers before their volumes; what will not go is told when the run is left."""
+        with anyio.move_on_after(_CLEAN_UP_S, shield=True):  # a cancelled run removes what it made all the same
+            for guest in guests:
+                await self._remove_container(guest.container_id)
+            for name in volumes:
+                await self._volumes.remove(name)
+
     def discard(self, guests: tuple[DockerGuest, ...], volumes: tuple[str, ...]) -> None:
-        """Remove these in the background, containers before their volumes."""
-        self._tasks.start_soon(self._discard, tuple(g.container_id for g in guests), volumes)
+        """`remove` in the background."""
+        self._tasks.start_soon(self.remove, guests, volumes)
 
     async def remove_all(self) -> None:
         """Remove whatever is left of the run. EngineError names what would not go, with the command that removes it."""
-        async with task_group() as group:
-            for container_id in tuple(self._containers):
-                group.start_soon(self._remove_container, container_id)
-        for name in tuple(self._volumes):
-            await self._remove_volume(name)
-        if self.leaks:
-            raise EngineError(
-                "clean up",
-                f"the engine would not remove {', '.join(self.leaks)}.",
-                hint=f"docker rm -f -v {' '.join(self.leaks)}",
-            )
+        with anyio.move_on_after(_CLEAN_UP_S):
+            for guest in self._guests.values():
+                guest.close()  # an engine that never closes a stream must not keep us
+            await self._containers.remove_all()
+            await self._volumes.remove_all()
+        self._tell_leaks()
 
-    async def _discard(self, containers: tuple[str, ...], volumes: tuple[str, ...]) -> None:
-        for container_id in containers:
-            await self._remove_container(container_id)
-        for name in volumes:
-            await self._remove_volume(name)
+    async def _create(self, config: Mapping[str, Any]) -> str:
+        # Where the engine's answer never comes, the name is what we find it by.
+        name = f"arci-{secrets.token_hex(12)}"
+        self._containers.add(name)
+        with anyio.CancelScope(shield=True):
+            created = await self._ask(
+                "create a container", self.engine.api.create_container_from_config, dict(config), name
+            )
+        self._containers.forget(name)
+        container_id: str = created["Id"]
+        self._containers.add(container_id)
+        return container_id
+
+    async def _attach(self, container_id: str) -> DockerGuest:
+        attached = await self._ask("attach to a container", self.engine.api.attach_socket, container_id, dict(_STREAMS))
+        guest = DockerGuest(self.engine, container_id, AttachedStream(attached))
+        self._guests[container_id] = guest
+        return guest
 
     async def _remove_container(self, container_id: str) -> None:
-        if container_id not in self._containers:
-            return
-        self._containers.discard(container_id)
-        await self._remove(container_id[:12], self.engine.api.remove_container, container_id, v=True, force=True)
+        if (guest := self._guests.pop(container_id, None)) is not None:
+            guest.close()
+        await self._containers.remove(container_id)
 
-    async def _remove_volume(self, name: str) -> None:
-        if name not in self._volumes:
-            return
-        self._volumes.discard(name)
-        await self._remove(name, self.engine.api.remove_volume, name, force=True)
+    async def _ask(self, operation: str, function: Any, *args: Any) -> Any:
+        return await self.engine.call(operation, function, *args, timeout_s=CALL_S)
 
-    async def _remove(self, shown: str, function: Any, *args: Any, **kwargs: Any) -> None:
-        """Try, and try again a little later; give up after a bound and remember the leak."""
-        for attempt in range(1, _REMOVE_TRIES + 1):
-            try:
-                await self.engine.call("remove", function, *args, timeout_s=CALL_S, **kwargs)
-            except EngineError as error:
-                if error.status == 404:
-                    return
-                if attempt == _REMOVE_TRIES:
-                    self.leaks.append(shown)
-                    return
-                await anyio.sleep(0.2 * attempt)
-            else:
-                return
+    def _tell_leaks(self) -> None:
+        containers = [_short(key) for key in (*self._containers.leaks, *self._containers.rest)]
+        volumes = [*self._volumes.leaks, *self._volumes.rest]
+        if not containers and not volumes:
+            return
+        reasons = (*self._containers.leaks.values(), *self._volumes.leaks.values(), "it did not answer in time.")
+        commands = [f"docker rm -f -v {' '.join(containers)}"] if containers else []
+        commands += [f"docker volume rm -f {' '.join(volumes)}"] if volumes else []
+        raise EngineError(
+            "clean up",
+            f"the engine would not remove {', '.join((*containers, *volumes))}: {reasons[0]}",
+            hint="; ".join(commands),
+        )
+
+
+def _short(key: str) -> str:
+    """An id as people know it; a name as it is."""
+    return key if key.startswith("arci-") else key[:12]
 
 
 def _create_volume(api: Any, arguments: dict[str, Any]) -> Any:

@@ -19,6 +19,8 @@ __all__ = ["DockerGuest"]
 _CALL_S = 60.0
 _RECONCILE_S = 5.0
 """How often a guest whose stream stays silent is looked at through the engine."""
+_KILLED_RECONCILE_S = 0.5
+"""The same once we have killed it: its end is due."""
 _DRAIN_S = 2.0
 """How long after a container's end its stream may stay open before we stop listening."""
 _UNREAD_BYTES = 16 << 20
@@ -31,12 +33,13 @@ class DockerGuest:
         self._engine = engine
         self._stream = stream
         self._chunks: deque[Chunk] = deque()
+        self._received = 0
         self._unread = 0
         self._news = anyio.Event()  # set when a chunk came, was taken, or the stream ended
         self._ended = anyio.Event()  # the stream is at its end
         self._exit: Exit | None = None
         self._killed = False
-        self._broken: str | None = None  # what was wrong with the stream, where it was not the engine's framing
+        self._broken: str | None = None  # what was wrong with the stream
 
     @property
     def has_ended(self) -> bool:
@@ -48,12 +51,15 @@ class DockerGuest:
         demux = Demux()
         try:
             while data := await self._stream.receive():
+                self._received += len(data)
                 for chunk in demux.feed(data):
                     self._chunks.append(chunk)
                     self._unread += len(chunk.data)
                 self._tell()
-                while self._unread > _UNREAD_BYTES and not self._ended.is_set():
+                while self._is_held_back and not self._ended.is_set():
                     await self._news.wait()
+            if not demux.is_between_frames and not self._ended.is_set():
+                self._broken = "its stream was cut in the middle."
         except ValueError as error:
             self._broken = str(error)
         finally:
@@ -72,31 +78,25 @@ class DockerGuest:
                 yield chunk
             if self._ended.is_set():
                 return
-            await self._news.wait()
+            with anyio.move_on_after(_RECONCILE_S) as silence:
+                await self._news.wait()
+            if silence.cancelled_caught:
+                with suppress(EngineError):  # `wait` tells of it
+                    await self._reconcile()
 
     async def wait(self, timeout_s: float) -> Exit | None:
         """The end of the stream is the sign, the engine the witness; a silent stream is reconciled with the engine."""
         if self._broken is not None:
             raise EngineError("read a container's output", self._broken)
-        lag_s = 0.005
-        with anyio.move_on_after(timeout_s):
-            while self._exit is None:
-                with anyio.move_on_after(_RECONCILE_S):
-                    await self._ended.wait()
-                await self._reconcile()
-                if self._exit is None and self._ended.is_set():
-                    # The stream broke, or the engine's books lag behind the container's end.
-                    await anyio.sleep(lag_s)
-                    lag_s = min(2 * lag_s, 1.0)
-        return self._exit
+        return await self._wait(timeout_s)
 
     async def stop(self, grace_s: float) -> Exit:
         if self._exit is None and grace_s > 0:
-            self._killed = await self._signal("SIGTERM")
-            await self.wait(grace_s)
+            await self._signal("SIGTERM")
+            await self._wait(grace_s)
         if self._exit is None:
-            self._killed = await self._signal("SIGKILL")
-            await self.wait(_CALL_S)
+            await self._signal("SIGKILL")
+            await self._wait(_CALL_S)
         if self._exit is None:
             raise EngineError(
                 "stop a container",
@@ -111,8 +111,24 @@ class DockerGuest:
         self._ended.set()
         self._tell()
 
-    async def _signal(self, name: str) -> bool:
-        """True if the container was there to be signalled."""
+    @property
+    def _is_held_back(self) -> bool:
+        return self._unread > _UNREAD_BYTES
+
+    async def _wait(self, timeout_s: float) -> Exit | None:
+        lag_s = 0.005
+        with anyio.move_on_after(timeout_s):
+            while self._exit is None:
+                with anyio.move_on_after(_KILLED_RECONCILE_S if self._killed else _RECONCILE_S):
+                    await self._ended.wait()
+                await self._reconcile()
+                if self._exit is None and self._ended.is_set():
+                    # The stream broke, or the engine's books lag behind the container's end.
+                    await anyio.sleep(lag_s)
+                    lag_s = min(2 * lag_s, 1.0)
+        return self._exit
+
+    async def _signal(self, name: str) -> None:
         try:
             await self._engine.call(
                 "signal a container", self._engine.api.kill, self.container_id, name, timeout_s=_CALL_S
@@ -120,19 +136,25 @@ class DockerGuest:
         except EngineError as error:
             if error.status not in (404, 409):  # gone, or not running: what we wanted
                 raise
-            return False
-        return True
+        else:
+            self._killed = True
 
     async def _reconcile(self) -> None:
-        """Ask the engine whether the container has ended, and keep how."""
+        """Ask the engine whether the container has ended; if so, let its stream run dry and keep how it ended."""
         state = (await self._inspect())["State"]
         if state["Running"] or state.get("Status") in ("created", "running", "paused"):
             return
-        if not self._ended.is_set():
+        await self._drain()
+        self._exit = exit_of_state(state, killed_by_us=self._killed)
+
+    async def _drain(self) -> None:
+        """Until the stream has ended, waits for its reader, or was silent for a while: then it is closed."""
+        while not self._ended.is_set() and not self._is_held_back:
+            before = self._received
             with anyio.move_on_after(_DRAIN_S):
                 await self._ended.wait()
-            self.close()
-        self._exit = exit_of_state(state, killed_by_us=self._killed)
+            if self._received == before and not self._is_held_back:
+                self.close()
 
     async def _inspect(self) -> dict[str, dict[str, object]]:
         answer: dict[str, dict[str, object]] = await self._engine.call(

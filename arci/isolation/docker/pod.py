@@ -82,10 +82,8 @@ class DockerPod:
             await point_relay(self._parts.agent_holder, self._parts.socket_path)
         guest = await self._containers.launch(self._config(role, process))
         self._guests[role] = guest
-        if role is not Role.BOUNDARY:
-            await guest.send(header(process))
-        elif process.stdin is not None:
-            await guest.send(process.stdin)
+        if self._has_init(role, process):
+            self._containers.feed(guest, header(process))
         return guest
 
     async def get(self, role: Role, path: str, limit_bytes: int) -> bytes:
@@ -110,12 +108,25 @@ class DockerPod:
         return data
 
     async def end(self) -> None:
-        """Every process of the pod is gone when this returns."""
-        async with task_group() as group:
-            for guest in self._guests.values():
-                group.start_soon(guest.stop, 0.0)
-        for guest in self._guests.values():
+        """Every process of the pod is gone when this returns. EngineError if the engine did not end one of them."""
+        troubles: list[EngineError] = []
+
+        async def stop(guest: DockerGuest) -> None:
+            try:
+                await guest.stop(0.0)
+            except EngineError as error:  # the others are ended all the same
+                troubles.append(error)
             guest.close()
+
+        async with task_group() as group:
+            for guest in self.guests:
+                group.start_soon(stop, guest)
+        if troubles:
+            raise troubles[0]
+
+    def _has_init(self, role: Role, process: ProcessSpec) -> bool:
+        """The boundary is trusted and reads its own stdin; whatever else runs is started, fed and ended by arci-init."""
+        return role is not Role.BOUNDARY or process.stdin is not None
 
     def _config(self, role: Role, process: ProcessSpec) -> dict[str, Any]:
         parts, limits = self._parts, self._run.manifest.isolation
@@ -126,7 +137,7 @@ class DockerPod:
         if role is Role.BOUNDARY:
             mounts += [Mount(parts.slot_volume, SLOT_DIR, read_only=False), Mount(parts.work_volume, EVIDENCE_DIR)]
             user, caps = "0:0", BOUNDARY_CAPS
-        else:
+        if self._has_init(role, process):
             status = ("--status", self.dial) if process.status_token is not None else ()
             argv = (INIT, "init", *status, "--", *argv)
         if role is Role.AGENT:

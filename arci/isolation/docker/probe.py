@@ -95,8 +95,8 @@ async def probe(containers: Containers, image: ImageFacts, limits: Isolation, la
         async for chunk in guest.output():
             said += chunk.data
     await guest.stop(0.0)
-    guest.close()
-    containers.discard((guest,), ())
+    # At once: to the sweep of another `arci`, a run whose only holder has ended is dead.
+    await containers.remove((guest,), ())
     try:
         return Probe.from_json(json.loads(said))
     except (ValueError, KeyError, TypeError):

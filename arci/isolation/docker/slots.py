@@ -35,8 +35,12 @@ class Slot:
     trusted_side: DockerGuest
 
     @property
+    def holders(self) -> tuple[DockerGuest, DockerGuest]:
+        return (self.agent_side, self.trusted_side)
+
+    @property
     def is_alive(self) -> bool:
-        return not (self.agent_side.has_ended or self.trusted_side.has_ended)
+        return not any(holder.has_ended for holder in self.holders)
 
 
 class DockerSlots:
@@ -56,7 +60,11 @@ class DockerSlots:
     @asynccontextmanager
     async def pod(self, plan: TrialPlan) -> AsyncIterator[DockerPod]:
         slot = await self._take(plan.arm)
-        pod = await self._open_pod(slot, plan)
+        try:
+            pod = await self._open_pod(slot, plan)
+        except BaseException:
+            self._give_back(slot, (), ())
+            raise
         try:
             yield pod
         finally:
@@ -86,16 +94,24 @@ class DockerSlots:
         return DockerPod(self._run, plan, self._containers, parts)
 
     async def _close_pod(self, pod: DockerPod, slot: Slot) -> None:
-        limits = self._run.manifest.isolation
+        is_quiet = False
         try:
             await pod.end()
+            is_quiet = True
         finally:
-            self._containers.discard(pod.guests, (pod.work_volume,))
-            if limits.fresh_namespace or not limits.read_only or not slot.is_alive:
-                # A writable root lets a joined container write its holder's /etc/hosts (tried).
-                self._containers.discard((slot.agent_side, slot.trusted_side), (slot.volume,))
-            else:
-                self._idle.setdefault(slot.arm, []).append(slot)
+            self._give_back(slot, pod.guests, (pod.work_volume,), is_usable=is_quiet)
+
+    def _give_back(
+        self, slot: Slot, guests: tuple[DockerGuest, ...], volumes: tuple[str, ...], *, is_usable: bool = True
+    ) -> None:
+        """Remove what a trial had; keep the slot for the next one only if nothing of the trial can be left in it."""
+        limits = self._run.manifest.isolation
+        # A writable root lets a joined container write its holder's /etc/hosts (tried).
+        if is_usable and slot.is_alive and limits.read_only and not limits.fresh_namespace:
+            self._containers.discard(guests, volumes)
+            self._idle.setdefault(slot.arm, []).append(slot)
+        else:
+            self._containers.discard((*guests, *slot.holders), (*volumes, slot.volume))
 
     async def _take(self, arm: str) -> Slot:
         idle = self._idle.setdefault(arm, [])
@@ -103,7 +119,7 @@ class DockerSlots:
             slot = idle.pop()
             if slot.is_alive:
                 return slot
-            self._containers.discard((slot.agent_side, slot.trusted_side), (slot.volume,))
+            self._containers.discard(slot.holders, (slot.volume,))
         return await self._make(arm)
 
     async def _make(self, arm: str) -> Slot:

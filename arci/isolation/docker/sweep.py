@@ -25,21 +25,25 @@ async def find_leftovers(engine: Engine) -> Leftovers:
 
 
 async def sweep(engine: Engine) -> Leftovers:
-    """Remove them, containers before their volumes. What another `arci` removes meanwhile is no error."""
+    """Remove them, containers before their volumes. What another `arci` removes meanwhile is no error.
+
+    EngineError, once everything was tried, names what the engine would not remove.
+    """
     found = await find_leftovers(engine)
-    for container_id in found.containers:
-        await _gone(engine, engine.api.remove_container, container_id, v=True, force=True)
-    for name in found.volumes:
-        await _gone(engine, engine.api.remove_volume, name, force=True)
+    stuck = [await _remove(engine, engine.api.remove_container, key, v=True, force=True) for key in found.containers]
+    stuck += [await _remove(engine, engine.api.remove_volume, name, force=True) for name in found.volumes]
+    if reasons := [reason for reason in stuck if reason is not None]:
+        raise EngineError("remove what dead runs left", "; ".join(reasons))
     return found
 
 
-async def _gone(engine: Engine, function: Any, *args: Any, **kwargs: Any) -> None:
+async def _remove(engine: Engine, function: Any, key: str, **kwargs: bool) -> str | None:
+    """Why it is still there, or None."""
     try:
-        await engine.call("remove a left-over", function, *args, timeout_s=CALL_S, **kwargs)
+        await engine.call(key[:12], function, key, timeout_s=CALL_S, **kwargs)
     except EngineError as error:
-        if error.status not in (404, 409):  # gone, or being removed by another sweep
-            raise
+        return None if error.status in (404, 409) else str(error)  # gone, or being removed by another sweep
+    return None
 
 
 def _clock_s(info: dict[str, Any]) -> float:
