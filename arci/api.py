@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 from anyio import to_thread
 
-from arci.errors import UsageError
+from arci.errors import Problem, SpecError, UsageError
 from arci.gate.decision import Decision, decision_bytes
 from arci.isolation.base import Findings, Isolation
 from arci.manifest.descriptor import Descriptor, Overrides, load_descriptor
@@ -24,6 +24,7 @@ from arci.manifest.schedule import schedule
 from arci.manifest.seal import is_manifest, load_manifest, seal
 from arci.model.manifest import Manifest
 from arci.run.observe import Observer, Silent
+from arci.store.prior import prior_runs, refuse_existing
 from arci.store.reader import read_run
 from arci.store.run import StoredRun
 from arci.store.writer import RunWriter, utc_now
@@ -71,6 +72,10 @@ class Job:
     """The run as it was read back for the decision."""
 
     @property
+    def experiment_id(self) -> str:
+        return self.descriptor.experiment_id if self.descriptor else self.manifest.experiment_id
+
+    @property
     def manifest(self) -> Manifest:
         assert self.document is not None
         return Manifest.from_document(self.document)
@@ -90,6 +95,13 @@ async def load(job: Job) -> Job:
     for warning in descriptor.warnings:
         job.observer.warn(warning)
     return replace(job, descriptor=descriptor)
+
+
+async def claim(job: Job) -> Job:
+    """Refuse an id that has a run already, before anything is paid for."""
+    if not job.options.force:
+        refuse_existing(job.options.out / job.experiment_id)
+    return job
 
 
 async def place(job: Job) -> Job:
@@ -116,6 +128,7 @@ async def resolve_and_seal(job: Job) -> Job:
         descriptor,
         images=images,
         runtime_sha256=runtime_sha256(),
+        prior_runs=prior_runs(job.options.out, descriptor.experiment_id),
         volatile={**volatile, "descriptor": str(descriptor.path), "sealed_at": utc_now()},
     )
     return replace(job, document=document)
@@ -168,7 +181,7 @@ async def decide(job: Job) -> Job:
     return replace(job, decision=decision, stored=stored)
 
 
-RUN_STEPS = (load, place, resolve_and_seal, check, run, decide)
+RUN_STEPS = (load, claim, place, resolve_and_seal, check, run, decide)
 SEAL_STEPS = (load, place, resolve_and_seal)
 
 
@@ -206,9 +219,10 @@ async def _identities(job: Job, descriptor: Descriptor) -> tuple[dict[str, Any],
         return await _engine_identities(job, descriptor)
     from arci.manifest.identity import process_images
 
-    document = descriptor.document
-    sources = {name: arm["source"] for name, arm in document["arms"].items()}
-    return process_images(descriptor.root, {**sources, "project": document["project_source"]}), {}
+    try:
+        return process_images(descriptor.root, descriptor.sources), {}
+    except OSError as error:
+        raise SpecError([Problem(str(error.filename or descriptor.root), "", f"cannot be read: {error}")]) from None
 
 
 async def _engine_identities(job: Job, descriptor: Descriptor) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -48,8 +48,7 @@ class _Lazy(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            error.message = f"{error.message} Commands: {', '.join(_COMMANDS)}."
-            raise
+            raise click.UsageError(f"{error.message} Commands: {', '.join(_COMMANDS)}.", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

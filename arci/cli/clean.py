@@ -26,6 +26,5 @@ def clean(json_: bool) -> None:
     if json_:
         options.emit_json({"runs": found.run_ids, "containers": found.containers, "volumes": found.volumes})
     else:
-        click.echo(
-            f"removed of {len(found.run_ids)} dead runs: {len(found.containers)} containers, {len(found.volumes)} volumes"
-        )
+        what = f"{len(found.containers)} containers, {len(found.volumes)} volumes"
+        click.echo(f"removed of {len(found.run_ids)} dead runs: {what}")

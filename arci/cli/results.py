@@ -85,4 +85,4 @@ def logs(run: Path, trial: str, role: str, stream: str | None) -> None:
 
     for name in (stream,) if stream else ("stdout", "stderr"):
         text = render_log(read_log(run, trial, role, name))
-        print(text, end="", file=sys.stderr if name == "stderr" else sys.stdout)  # noqa: T201, a stream each
+        print(text, end="", file=sys.stderr if name == "stderr" else sys.stdout)

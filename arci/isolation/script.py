@@ -91,7 +91,7 @@ class OnTerm:
 class WriteFile:
     """Write a file of `data` repeated `times`, and the directories above it.
 
-    A relative path is below the workdir; `$HOME` and `$TMPDIR` expand.
+    A relative path is below `ARCI_WORKDIR`, or else where the guest starts; `$HOME` and `$TMPDIR` expand.
     """
 
     path: str

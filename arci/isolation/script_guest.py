@@ -1,4 +1,4 @@
-# ruff: noqa: PTH101, PTH103, PTH110, PTH120, PTH123, PTH208, PTH211
+# ruff: noqa: PTH101, PTH103, PTH110, PTH120, PTH118, PTH123, PTH208, PTH211
 """The guest's half of `script`: runs a script given as JSON in argv. Standard library alone, Python 3.9.
 
 Never imported: its text is handed to `python -I -S -c`, so it needs no file in the image that it runs in. It does
@@ -68,8 +68,12 @@ def do_on_term(script: Steps) -> None:
     signal.signal(signal.SIGTERM, lambda *_: run(script))
 
 
+def place(path: str) -> str:
+    return os.path.join(os.environ.get("ARCI_WORKDIR", ""), os.path.expandvars(path))
+
+
 def do_write(path: str, data: str, times: int) -> None:
-    path = os.path.expandvars(path)
+    path = place(path)
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     with open(path, "wb") as file:
         file.write(data.encode("latin-1") * times)
@@ -77,23 +81,23 @@ def do_write(path: str, data: str, times: int) -> None:
 
 def do_read(path: str) -> None:
     try:
-        with open(os.path.expandvars(path), "rb") as file:
+        with open(place(path), "rb") as file:
             put(file.read())
     except OSError as error:
         put("missing" if error.errno == 2 else f"error {error.errno}")
 
 
 def do_wait_for(path: str) -> None:
-    while not os.path.exists(path):
+    while not os.path.exists(place(path)):
         time.sleep(0.005)
 
 
 def do_link(path: str, target: str) -> None:
-    os.symlink(target, path)
+    os.symlink(target, place(path))
 
 
 def do_list(path: str) -> None:
-    put("\n".join(sorted(os.listdir(path))))
+    put("\n".join(sorted(os.listdir(place(path)))))
 
 
 def do_environment() -> None:

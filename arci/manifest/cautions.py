@@ -22,8 +22,6 @@ def warnings_of(shape: DescriptorShape, root: Path) -> Iterator[str]:
             f"the agent's image of {' and '.join(shared)} also holds world or oracle, so the agent can read its judge; "
             "give each arm a context or an image of its own."
         )
-    if backend == "process":
-        yield "process isolation isolates nothing: the agent can read world and oracle and reach the network."
     yield from _reach(shape)
 
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 import arci
 from arci.isolation.process.native import find_init
@@ -30,7 +31,7 @@ class StatusPeer:
         self._listener.bind(str(self.path))
         self._listener.listen(1)
         self._listener.settimeout(LIMIT_S)
-        self._file = None
+        self._file: TextIO | None = None
 
     @property
     def address(self) -> str:

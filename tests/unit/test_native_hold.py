@@ -135,7 +135,12 @@ def test_traffic_both_ways_at_once_does_not_deadlock(holder: Holder, tmp_path: P
     with serving(tmp_path / "s", echo):
         holder.target(tmp_path / "s")
         with holder.connect() as client:
-            sender = threading.Thread(target=lambda: (client.sendall(data), client.shutdown(socket.SHUT_WR)))
+
+            def send_all() -> None:
+                client.sendall(data)
+                client.shutdown(socket.SHUT_WR)
+
+            sender = threading.Thread(target=send_all)
             sender.start()
             assert read_to_end(client) == data
             sender.join(LIMIT_S)

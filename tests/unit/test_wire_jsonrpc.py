@@ -167,8 +167,11 @@ def test_a_lone_surrogate_is_written_as_its_escape() -> None:
 def test_a_hello_needs_the_token_of_its_own_kind() -> None:
     tokens = {"worker": "secret", "status": "other"}
     assert hello_kind(hello_line("worker", "secret").rstrip(), tokens) == "worker"
-    for wrong in (b"ARCI worker other", b"ARCI worker", b"ARCI worker secret x", b"ARCI mcp secret", b"arci worker secret",
-                  b"GET / HTTP/1.1", b"", b"ARCI worker \xff", b"ARCI \xff secret"):  # fmt: skip
+    wrong_lines = [
+        *(b"ARCI worker other", b"ARCI worker", b"ARCI worker secret x", b"ARCI mcp secret", b"arci worker secret"),
+        *(b"GET / HTTP/1.1", b"", b"ARCI worker \xff", b"ARCI \xff secret"),
+    ]
+    for wrong in wrong_lines:
         assert hello_kind(wrong, tokens) is None
 
 

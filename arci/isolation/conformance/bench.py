@@ -6,6 +6,7 @@ import itertools
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import anyio
 
@@ -120,34 +121,35 @@ class Bench:
     def pod(self, arm: str = "baseline") -> AbstractAsyncContextManager[Pod]:
         return self.slots.pod(TrialPlan(f"conformance:{next(self._numbers):05d}:{arm}", arm, 1))
 
-    def process(
+    async def start(
         self,
+        pod: Pod,
+        role: Role,
         script: Script,
         *,
         env: Mapping[str, str] | None = None,
         stdin: bytes | None = None,
         status_token: str | None = None,
-    ) -> ProcessSpec:
-        return ProcessSpec(render(script, self.python), env or {}, stdin, status_token)
+    ) -> Guest:
+        """Start `script` as `role`; its relative paths are below the role's workdir, wherever the guest starts."""
+        env = {"ARCI_WORKDIR": pod.workdir(role), **(env or {})}
+        return await pod.start(role, ProcessSpec(render(script, self.python), env, stdin, status_token))
 
-    async def ran(self, pod: Pod, role: Role, script: Script, *, stdin: bytes | None = None) -> Ran:
-        """Run `script` as `role` in `pod` to its end."""
-        return await self.ran_process(pod, role, self.process(script, stdin=stdin))
+    @asynccontextmanager
+    async def watching(self, pod: Pod, role: Role, script: Script, **how: Any) -> AsyncIterator[Watched]:
+        """As `start`, with its output being read."""
+        async with watched(await self.start(pod, role, script, **how)) as guest:
+            yield guest
 
-    async def ran_process(self, pod: Pod, role: Role, process: ProcessSpec) -> Ran:
-        async with watched(await pod.start(role, process)) as guest:
+    async def ran(self, pod: Pod, role: Role, script: Script, **how: Any) -> Ran:
+        """As `start`, to its end."""
+        async with self.watching(pod, role, script, **how) as guest:
             return await guest.end()
 
     async def once(self, script: Script, *, role: Role = Role.AGENT, stdin: bytes | None = None) -> Ran:
         """Run `script` to its end in a pod of its own."""
         async with self.pod() as pod:
             return await self.ran(pod, role, script, stdin=stdin)
-
-    @asynccontextmanager
-    async def watching(self, pod: Pod, role: Role, script: Script) -> AsyncIterator[Watched]:
-        """A guest that runs `script`, watched."""
-        async with watched(await pod.start(role, self.process(script))) as guest:
-            yield guest
 
     @asynccontextmanager
     async def listening(self, pod: Pod) -> AsyncIterator[Watched]:
@@ -158,4 +160,4 @@ class Bench:
 
     async def keep_boundary(self, pod: Pod) -> Guest:
         """A boundary that does nothing but live: on some back ends it keeps the pod's files reachable."""
-        return await pod.start(Role.BOUNDARY, self.process((Echo(),)))
+        return await self.start(pod, Role.BOUNDARY, (Echo(),))

@@ -48,7 +48,8 @@ async def signal_death_kept(bench: Bench) -> None:
 
 async def _cannot_run(bench: Bench, program: str, code: int) -> None:
     async with bench.pod() as pod:
-        ran = await bench.ran_process(pod, Role.AGENT, ProcessSpec((program,)))
+        async with watched(await pod.start(Role.AGENT, ProcessSpec((program,)))) as guest:
+            ran = await guest.end()
         require(ran.exit.code == code, f"{program} cannot be executed ({code}), told was {ran.exit}")
 
 
@@ -81,7 +82,7 @@ async def wait_again(bench: Bench) -> None:
 @check("several waits at once all get the answer")
 async def waits_at_once(bench: Bench) -> None:
     async with bench.pod() as pod:
-        guest = await pod.start(Role.AGENT, bench.process((Sleep(0.05), Exit(5))))
+        guest = await bench.start(pod, Role.AGENT, (Sleep(0.05), Exit(5)))
         answers = []
 
         async def wait() -> None:

@@ -14,8 +14,8 @@ from arci.model.trial import Role
 __all__ = ["CHECKS"]
 
 
-@check("the agent starts in its workdir and can write there")
-async def workdir_is_here(bench: Bench) -> None:
+@check("the agent can write in its workdir")
+async def workdir_is_writable(bench: Bench) -> None:
     async with bench.pod() as pod:
         whole = f"{pod.workdir(Role.AGENT)}/note"
         ran = await bench.ran(pod, Role.AGENT, (WriteFile(whole, b"by path"), ReadFile("note"), ListDirectory(".")))
@@ -117,12 +117,12 @@ async def get_follows_no_link(bench: Bench) -> None:
     require(taken == {"all/plain": b"mine"}, f"fetched through links: {sorted(taken)}")
 
 
-@check("the grader starts where nothing of the agent's files is")
+@check("nothing of the agent's files is in the grader's workdir")
 async def grader_begins_clean(bench: Bench) -> None:
     async with bench.pod() as pod:
         await bench.keep_boundary(pod)
         await bench.ran(pod, Role.AGENT, (WriteFile("verdict", b"pass"),))
-        ran = await bench.ran(pod, Role.GRADER, (ListDirectory("."), ListDirectory(pod.workdir(Role.GRADER))))
+        ran = await bench.ran(pod, Role.GRADER, (ListDirectory(pod.workdir(Role.GRADER)),))
         require(b"verdict" not in ran.stdout and ran.exit.code == 0, f"the grader sees {ran.stdout!r}")
 
 
@@ -137,7 +137,7 @@ async def grader_cannot_read_the_agent(bench: Bench) -> None:
 
 
 CHECKS: tuple[Check, ...] = (
-    workdir_is_here,
+    workdir_is_writable,
     workdir_is_fresh,
     home_and_tmpdir,
     files_outlive_the_guest,

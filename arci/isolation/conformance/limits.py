@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arci.isolation.base import Capability
-from arci.isolation.conformance.bench import Bench, require, watched
+from arci.isolation.conformance.bench import Bench, require
 from arci.isolation.conformance.check import Check, check
 from arci.isolation.script import Echo, Operation, Print, Python
 from arci.model.trial import Role
@@ -91,9 +91,10 @@ put("%d" % len(made))
 """
 
 _FILL = """
+import os
 written = 0
 try:
-    with open(PLACE, "wb", 0) as file:
+    with open(os.path.join(os.environ["ARCI_WORKDIR"], PLACE), "wb", 0) as file:
         while written < MOST:
             written += file.write(bytes(1 << 20))
 except OSError:
@@ -126,13 +127,12 @@ async def no_way_out(bench: Bench) -> None:
     "a port that the trusted side opens on loopback cannot be dialled by the agent", needs=Capability.ISOLATES_NETWORK
 )
 async def trusted_loopback_is_apart(bench: Bench) -> None:
-    async with bench.pod() as pod:
-        process = bench.process((*_source(_SERVE_LOOPBACK), Echo()))
-        async with watched(await pod.start(Role.BOUNDARY, process)) as boundary:
-            await boundary.until(b"\n")
-            port = int(boundary.stdout.split()[1])
-            ran = await bench.ran(pod, Role.AGENT, _source(_DIAL_LOOPBACK, PORT=port))
-            require(ran.stdout == b"refused", f"the agent: {ran.stdout!r}, {ran.stderr[-300:]!r}")
+    server = (*_source(_SERVE_LOOPBACK), Echo())
+    async with bench.pod() as pod, bench.watching(pod, Role.BOUNDARY, server) as boundary:
+        await boundary.until(b"\n")
+        port = int(boundary.stdout.split()[1])
+        ran = await bench.ran(pod, Role.AGENT, _source(_DIAL_LOOPBACK, PORT=port))
+        require(ran.stdout == b"refused", f"the agent: {ran.stdout!r}, {ran.stderr[-300:]!r}")
 
 
 @check("the agent has no engine's socket, no capability, no new privileges", needs=Capability.ISOLATES_FILES)

@@ -12,7 +12,7 @@ import sys
 import anyio
 
 from arci.isolation.base import RunPlan
-from arci.isolation.conformance.bench import Bench, watched
+from arci.isolation.conformance.bench import Bench
 from arci.isolation.conformance.life import STUBBORN
 from arci.isolation.remains import Observable
 from arci.model.trial import Role
@@ -24,7 +24,7 @@ async def own(isolation: Observable, run: RunPlan, python: str) -> None:
         bench = Bench(isolation, run, slots, python)
         async with bench.pod() as pod:
             await bench.keep_boundary(pod)
-            async with watched(await pod.start(Role.AGENT, bench.process(STUBBORN))) as agent:
+            async with bench.watching(pod, Role.AGENT, STUBBORN) as agent:
                 await agent.until(b"up\n")
                 sys.stdout.write("up\n")
                 sys.stdout.flush()

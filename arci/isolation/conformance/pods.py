@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import anyio
 
-from arci.isolation.conformance.bench import Bench, require, watched
+from arci.isolation.conformance.bench import Bench, require
 from arci.isolation.conformance.check import Check, check
 from arci.isolation.script import Environment, Exit, Hold, Print, Sleep, WriteFile
 from arci.model.trial import Role
@@ -25,7 +25,7 @@ async def environment_is_clean(bench: Bench) -> None:
     try:
         for role in (Role.AGENT, Role.GRADER, Role.BOUNDARY):
             async with bench.pod() as pod:
-                ran = await bench.ran_process(pod, role, bench.process((Environment(),), env=given))
+                ran = await bench.ran(pod, role, (Environment(),), env=given)
             seen = json.loads(ran.stdout)
             require({name: seen.get(name) for name in given} == given, f"{role}: of {given} it sees {seen}")
             require(MARK not in seen, f"{role}: a variable of the host's is in its environment")
@@ -36,7 +36,7 @@ async def environment_is_clean(bench: Bench) -> None:
 @check("the environment given wins over the place's own")
 async def environment_given_wins(bench: Bench) -> None:
     async with bench.pod() as pod:
-        ran = await bench.ran_process(pod, Role.AGENT, bench.process((Environment(),), env={"LANG": "xx"}))
+        ran = await bench.ran(pod, Role.AGENT, (Environment(),), env={"LANG": "xx"})
         require(json.loads(ran.stdout).get("LANG") == "xx", f"LANG=xx was given, seen {ran.stdout!r}")
 
 
@@ -52,7 +52,7 @@ async def agent_reaches_boundary(bench: Bench) -> None:
 @check("an agent with a status token is announced to the boundary, with how its process started and ended")
 async def status_is_reported(bench: Bench) -> None:
     async with bench.pod() as pod, bench.listening(pod) as boundary:
-        await bench.ran_process(pod, Role.AGENT, bench.process((Exit(7),), status_token="t0k3n"))
+        await bench.ran(pod, Role.AGENT, (Exit(7),), status_token="t0k3n")
         await boundary.until(b"closed ARCI status t0k3n\n")
         for line in (b"open ARCI status t0k3n\n", b"heard started\n", b"heard ended exit 7 oom="):
             require(line in boundary.stdout, f"{line!r} was due; the boundary heard {boundary.stdout!r}")
@@ -60,11 +60,11 @@ async def status_is_reported(bench: Bench) -> None:
 
 @check("an agent with a status token dies with its boundary")
 async def agent_dies_with_boundary(bench: Bench) -> None:
-    process = bench.process((Print(b"up\n"), Sleep(600)), status_token="t0k3n")
+    script = (Print(b"up\n"), Sleep(600))
     async with (
         bench.pod() as pod,
         bench.listening(pod) as boundary,
-        watched(await pod.start(Role.AGENT, process)) as agent,
+        bench.watching(pod, Role.AGENT, script, status_token="t0k3n") as agent,
     ):
         await agent.until(b"up\n")
         await boundary.guest.stop(0)

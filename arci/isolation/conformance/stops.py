@@ -22,7 +22,7 @@ def _tree(dial: str) -> Script:
 
 async def _stops_tree(bench: Bench, grace_s: float) -> None:
     async with bench.pod() as pod, bench.listening(pod) as boundary:
-        agent = await pod.start(Role.AGENT, bench.process(_tree(pod.dial)))
+        agent = await bench.start(pod, Role.AGENT, _tree(pod.dial))
         await boundary.until(b"open main\n")
         await agent.stop(grace_s)
         for name in (b"child", b"detached", b"main"):
@@ -84,7 +84,7 @@ async def grace_ends(bench: Bench) -> None:
 @check("stopping a guest that has ended changes nothing of how it ended")
 async def stop_after_the_end(bench: Bench) -> None:
     async with bench.pod() as pod:
-        guest = await pod.start(Role.AGENT, bench.process((Exit(137),)))
+        guest = await bench.start(pod, Role.AGENT, (Exit(137),))
         first = await guest.wait(PATIENCE_S)
         after = await guest.stop(0)
         require(

@@ -7,7 +7,7 @@ import json
 
 import anyio
 
-from arci.isolation.conformance.bench import Bench, Ran, require, watched
+from arci.isolation.conformance.bench import PATIENCE_S, Bench, Ran, require, watched
 from arci.isolation.conformance.check import Check, check
 from arci.isolation.script import Echo, Exit, Pattern, Print, Sleep, Spawn, pattern
 from arci.model.trial import Role
@@ -79,7 +79,7 @@ async def long_line_whole(bench: Bench) -> None:
 @check("output of a guest that has ended is still there for who reads it late")
 async def late_reader(bench: Bench) -> None:
     async with bench.pod() as pod:
-        guest = await pod.start(Role.AGENT, bench.process((Pattern(4096), Print(b"late", "stderr"))))
+        guest = await bench.start(pod, Role.AGENT, (Pattern(4096), Print(b"late", "stderr")))
         await guest.wait(20)
         async with watched(guest) as late:
             ran: Ran = await late.end()
@@ -137,7 +137,9 @@ async def send_to_the_dead(bench: Bench) -> None:
     async with bench.pod() as pod, bench.watching(pod, Role.BOUNDARY, (Exit(2),)) as guest:
         require((await guest.end()).exit.code == 2, "the exit code changed")
         for _ in range(3):
-            await guest.guest.send(b"anybody?\n" * 20_000)
+            with anyio.move_on_after(PATIENCE_S) as scope:
+                await guest.guest.send(b"anybody?\n" * 20_000)
+            require(not scope.cancelled_caught, f"sending to a dead guest hung for {PATIENCE_S:g} s")
         require((await guest.end()).exit.code == 2, "the exit code changed by a send")
 
 

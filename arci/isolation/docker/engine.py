@@ -6,6 +6,7 @@ Every call has a deadline of our own (a socket timeout is none) and every foreig
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -96,6 +97,7 @@ async def _connect_to(endpoint: Endpoint) -> Engine:
 
 def _open(endpoint: Endpoint) -> docker.APIClient:
     """Two clients, because the library fixes the version in the first one's constructor."""
+    _dial(endpoint.url)
     first = _client(endpoint, _OLDEST_VERSION, timeout_s=int(_PING_S))
     try:
         # Without a version in the path: some engines and proxies answer no other ping.
@@ -105,6 +107,14 @@ def _open(endpoint: Endpoint) -> docker.APIClient:
     finally:
         first.close()
     return _client(endpoint, version, timeout_s=_SOCKET_S)
+
+
+def _dial(url: str) -> None:
+    """Raises OSError where nobody listens on a Unix socket: the library would leave its own socket open then."""
+    if url.startswith("unix://"):
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(_PING_S)
+            probe.connect(url.removeprefix("unix://"))
 
 
 def _agreed(offered: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -15,17 +16,24 @@ from arci.isolation.docker.containers import CALL_S, Containers
 from arci.isolation.docker.engine import Engine, connect
 from arci.isolation.docker.labels import labels
 from arci.isolation.docker.probe import Probe, probe, unenforced
+from arci.isolation.docker.remains import find_remains
 from arci.isolation.docker.runtime import ensure_runtime
 from arci.isolation.docker.slots import DockerSlots
 from arci.isolation.docker.spec import ImageFacts
 from arci.isolation.docker.sweep import sweep
 from arci.isolation.groups import task_group
+from arci.isolation.remains import Remains
 from arci.model.manifest import Manifest
 
 __all__ = ["DockerIsolation"]
 
 _NEEDED_FREE_BYTES = 512 << 20
 """Less room than this where the engine keeps containers refuses the run before trial 1."""
+
+_FILES_PER_WORKER = 12
+"""Open at once for one worker: the streams of four holders and three guests, and engine calls under way."""
+_FILES = 64
+"""Open for everything else: the interpreter, the run store, idle connections."""
 
 
 class DockerIsolation:
@@ -40,7 +48,7 @@ class DockerIsolation:
     @asynccontextmanager
     async def open(self, run: RunPlan) -> AsyncIterator[DockerSlots]:
         engine = await self._connected()
-        await sweep(engine)
+        await _sweep(engine)
         runtime = await ensure_runtime(engine)
         images = {
             "runtime": await _facts(engine, runtime.image_id),
@@ -53,12 +61,18 @@ class DockerIsolation:
 
     async def check(self, run: RunPlan) -> Findings:
         engine = await self._connected()
-        await sweep(engine)
+        stuck = await _sweep(engine)
         runtime = await ensure_runtime(engine)
         async with _containers(engine) as containers:
             seen = await self._probed(containers, await _facts(engine, runtime.image_id), run)
         info = await engine.call("ask the engine about itself", engine.api.info, timeout_s=CALL_S)
-        return findings(run, seen, info, engine)
+        found = findings(run, seen, info, engine)
+        problems = *found.problems, *too_few_files(run.workers, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        return replace(found, problems=problems, warnings=(*found.warnings, *stuck))
+
+    async def remains(self, run_id: str) -> Remains:
+        """Containers and volumes that carry the run's label."""
+        return await find_remains(await self._connected(), run_id)
 
     async def _connected(self) -> Engine:
         if self._engine is None:
@@ -80,6 +94,18 @@ def image_refs(manifest: Manifest) -> Mapping[str, str]:
     if missing:
         raise EngineError("find the images", f"the manifest names none for {', '.join(sorted(missing))}.")
     return refs
+
+
+def too_few_files(workers: int, limit: int) -> tuple[str, ...]:
+    """A problem where `workers` need more open files than this process may have (`limit`). Pure."""
+    needed = workers * _FILES_PER_WORKER + _FILES
+    if limit == resource.RLIM_INFINITY or needed <= limit:
+        return ()
+    most = max(1, (limit - _FILES) // _FILES_PER_WORKER)
+    return (
+        f"open files: {workers} workers need up to {needed}, this process may have {limit}. "
+        f"`ulimit -n {needed}`, or at most `--workers {most}`.",
+    )
 
 
 def findings(run: RunPlan, seen: Probe, info: Mapping[str, Any], engine: Engine) -> Findings:
@@ -119,6 +145,15 @@ def findings(run: RunPlan, seen: Probe, info: Mapping[str, Any], engine: Engine)
         "memory_bytes": memory,
     }
     return Findings(tuple(problems), tuple(warnings), facts)
+
+
+async def _sweep(engine: Engine) -> tuple[str, ...]:
+    """Sweep; what will not go is a warning, no reason to refuse this run."""
+    try:
+        await sweep(engine)
+    except EngineError as error:
+        return (str(error),)
+    return ()
 
 
 @asynccontextmanager

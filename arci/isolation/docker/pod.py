@@ -8,7 +8,8 @@ from typing import Any
 
 from arci.errors import EngineError
 from arci.isolation.base import ProcessSpec, RunPlan, TrialPlan
-from arci.isolation.docker.containers import CALL_S, Containers
+from arci.isolation.docker.archive import fetch
+from arci.isolation.docker.containers import Containers
 from arci.isolation.docker.guest import DockerGuest
 from arci.isolation.docker.labels import labels
 from arci.isolation.docker.relay import point_relay
@@ -90,22 +91,7 @@ class DockerPod:
         keeper = self._guests.get(Role.BOUNDARY)
         if role is not Role.AGENT or keeper is None:
             raise EngineError("read a workdir", f"no living container holds the {role}'s workdir.")
-        engine = self._containers.engine
-        try:
-            data: bytes = await engine.call(
-                "read a workdir",
-                _read_archive,
-                engine.api,
-                keeper.container_id,
-                f"{EVIDENCE_DIR}/{path}",  # "." too: the engine then names the members relative to it
-                limit_bytes,
-                timeout_s=CALL_S,
-            )
-        except EngineError as error:
-            if error.status == 404:
-                raise FileNotFoundError(path) from None
-            raise
-        return data
+        return await fetch(self._containers.engine, keeper.container_id, EVIDENCE_DIR, path, limit_bytes)
 
     async def end(self) -> None:
         """Every process of the pod is gone when this returns. EngineError if the engine did not end one of them."""
@@ -125,7 +111,7 @@ class DockerPod:
             raise troubles[0]
 
     def _has_init(self, role: Role, process: ProcessSpec) -> bool:
-        """The boundary is trusted and reads its own stdin; whatever else runs is started, fed and ended by arci-init."""
+        """The boundary reads its own stdin; whatever else runs is started, fed and ended by arci-init."""
         return role is not Role.BOUNDARY or process.stdin is not None
 
     def _config(self, role: Role, process: ProcessSpec) -> dict[str, Any]:
@@ -167,16 +153,3 @@ def header(process: ProcessSpec) -> bytes:
         return f"status {process.status_token}\n".encode()
     body = process.stdin or b""
     return b"feed %d\n" % len(body) + body
-
-
-def _read_archive(api: Any, container_id: str, path: str, limit_bytes: int) -> bytes:
-    chunks, _ = api.get_archive(container_id, path)
-    data = bytearray()
-    try:
-        for chunk in chunks:
-            data += chunk
-            if len(data) > limit_bytes:
-                raise ValueError(f"{path}: its archive is over {limit_bytes} bytes.")
-    finally:
-        chunks.close()
-    return bytes(data)
