@@ -233,7 +233,12 @@ async def _engine_identities(job: Job, descriptor: Descriptor) -> tuple[dict[str
     try:
         job.notice(f"Engine: {engine.endpoint} ({engine.why}).")
         found = await resolve_images(
-            engine, image_requests(descriptor), build_ca=job.options.build_ca, notice=job.notice
+            engine,
+            image_requests(descriptor),
+            build_ca=job.options.build_ca,
+            platform=descriptor.document["isolation"]["platform"],
+            where=str(descriptor.path),
+            notice=job.notice,
         )
     finally:
         engine.close()

@@ -4,7 +4,8 @@
 set -eu
 
 LOG=${ARCI_ENGINE_LOG:-/var/log/arci-dockerd.log}
-PATIENCE_S=60
+PID_FILE=${ARCI_ENGINE_PID_FILE:-/var/run/docker.pid}
+PATIENCE_S=${ARCI_ENGINE_PATIENCE_S:-60}
 
 answers() {
     command -v docker >/dev/null 2>&1 && docker version --format '{{.Server.Version}}' >/dev/null 2>&1
@@ -33,10 +34,10 @@ install_docker() {
 
 # A pid file whose process is gone, or is another program by now, keeps dockerd from starting.
 drop_stale_pid_file() {
-    [ -f /var/run/docker.pid ] || return 0
-    pid=$(cat /var/run/docker.pid)
+    [ -f "$PID_FILE" ] || return 0
+    pid=$(cat "$PID_FILE")
     if [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != dockerd ]; then
-        rm -f /var/run/docker.pid
+        rm -f "$PID_FILE"
     fi
 }
 
@@ -46,7 +47,7 @@ start_docker() {
     fi
     drop_stale_pid_file
     # One that is already starting keeps its pid file: then there is only to wait.
-    [ -f /var/run/docker.pid ] && return
+    [ -f "$PID_FILE" ] && return
     echo "engine: starting dockerd, its log is $LOG" >&2
     nohup dockerd >>"$LOG" 2>&1 </dev/null &
     started=$!

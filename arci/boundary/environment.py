@@ -64,6 +64,8 @@ def _become(log: int, uid: Optional[int]) -> None:
     os.dup2(log, 2)
     os.close(null)
     os.close(log)
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(line_buffering=True)  # what was printed before a kill is in the log
     if uid is not None:
         os.setgroups([])
         os.setgid(uid)

@@ -102,7 +102,7 @@ def _resolved(hint: Any, scope: Dict[str, Any]) -> Any:
     if not isinstance(hint, str):
         return hint
     try:
-        return eval(hint, scope)  # the user's own code, in the user's own process
+        return _resolved(eval(hint, scope), scope)  # the user's own code, in the user's own process; 'x' may be quoted
     except Exception:
         parts = hint.split(" | ")
         return _Either([_resolved(part, scope) for part in parts]) if len(parts) > 1 else _Unknown()

@@ -57,7 +57,7 @@ class Setup:
             self._peer.ask("tools/list", {}, self._terms.setup_s, self._listed)
 
     def _listed(self, how: str, frame: Optional[Response]) -> None:
-        if frame is None or not self._succeeded(how, frame, "list its tools"):
+        if not self._succeeded(how, frame, "list its tools") or frame is None:
             return
         tools = frame.result.get("tools") if isinstance(frame.result, dict) else None
         if not isinstance(tools, list) or not all(isinstance(t, dict) for t in tools):

@@ -18,11 +18,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, List
 
-__all__ = ["LOST", "Link", "Refused", "dial"]
+__all__ = ["DIAL_S", "LOST", "Link", "Refused", "dial"]
 
 LOST = 70
 """Exit code of a worker whose connection to the boundary is gone."""
-_DIAL_S = 10.0
+DIAL_S = 10.0
+"""How long to try to connect."""
 
 
 class Refused(Exception):
@@ -30,9 +31,9 @@ class Refused(Exception):
 
 
 def dial(target: str) -> socket.socket:
-    """Connect to `unix:/path` or `tcp:HOST:PORT`; tries for ten seconds while nobody listens. OSError after that."""
+    """Connect to `unix:/path` or `tcp:HOST:PORT`; tries for `DIAL_S` while nobody listens, then OSError."""
     scheme, where = address(target)
-    deadline = time.monotonic() + _DIAL_S
+    deadline = time.monotonic() + DIAL_S
     while True:
         connection = socket.socket(socket.AF_UNIX if scheme == "unix" else socket.AF_INET, socket.SOCK_STREAM)
         try:

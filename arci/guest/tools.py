@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from arci.agent import BudgetExceeded, ToolFault
 from arci.faults.answer import Answer
 from arci.guest.link import Refused
@@ -21,6 +23,7 @@ class RemoteTools:
     def __init__(self) -> None:
         self._link: Optional[Link] = None
         self._latched: Optional[str] = None
+        self._pid = os.getpid()
 
     def attach(self, link: Link) -> None:
         self._link = link
@@ -70,6 +73,8 @@ class RemoteTools:
     def _use(self) -> Link:
         if self._link is None:
             raise RuntimeError("tools are there once the agent runs, not while its module is imported")
+        if os.getpid() != self._pid:  # answers go to the process that was there first
+            raise RuntimeError("tools cannot be used in a forked process; use threads, or call them in the parent")
         return self._link
 
     def _check(self) -> None:

@@ -21,6 +21,8 @@ import pytest
 import arci
 
 LAUNCH = Path(arci.__file__).parent / "guest" / "launch.py"
+PYTHON = os.environ.get("ARCI_GUEST_PYTHON", sys.executable)
+"""What guests run on; an image may have an older one than this host."""
 DEADLINE_S = 60.0
 """How long a test waits for what must come; only a hung program ever waits so long."""
 
@@ -82,22 +84,26 @@ def run(task, tools, rng):
 """
 
 
-def start_guest(*argv: str, python: str = sys.executable, **popen: Any) -> subprocess.Popen[bytes]:
+def start_guest(*argv: str, python: str = PYTHON, **popen: Any) -> subprocess.Popen[bytes]:
     return subprocess.Popen([python, "-I", "-S", str(LAUNCH), *argv], stdout=subprocess.PIPE, **popen)
 
 
 class Recorder:
     """One recorder process and what it has said so far."""
 
-    def __init__(self, directory: Path, *, toolset: str = "world:make", python: str = sys.executable) -> None:
+    def __init__(
+        self, directory: Path, *, toolset: str = "world:make", python: str = PYTHON, uid: int | None = None
+    ) -> None:
         self.directory = directory
         self.address = f"unix:{directory}/s"
         self.frames: list[dict[str, Any]] = []
         self.python = python
         self._buffer = b""
+        self._clients: list[Client] = []
         with (directory / "recorder.log").open("ab") as log:
             self.process = start_guest(
                 *("recorder", "--toolset", toolset, "--root", str(directory)),
+                *(() if uid is None else ("--uid", str(uid))),
                 python=python,
                 stdin=subprocess.PIPE,
                 stderr=log,
@@ -144,6 +150,7 @@ class Recorder:
 
     def finish(self) -> dict[str, Any]:
         """The agent is gone: the final state. Checks that the count of events is right."""
+        self._close_clients()
         self.say(type="agent_gone")
         end = self.until("end")
         assert end["count"] == len(self.events())
@@ -157,7 +164,8 @@ class Recorder:
         return (self.directory / "recorder.log").read_text(errors="replace")
 
     def connect(self, hello: bytes = b"ARCI mcp agent-token\n") -> Client:
-        return Client(self.address.partition(":")[2], hello)
+        self._clients.append(Client(self.address.partition(":")[2], hello))
+        return self._clients[-1]
 
     def worker(self, ref: str = "agent:run", **popen: Any) -> subprocess.Popen[bytes]:
         return start_guest(
@@ -186,7 +194,12 @@ class Recorder:
         finally:
             self.process.stdout.close()
 
+    def _close_clients(self) -> None:
+        for client in self._clients:
+            client.close()
+
     def kill(self) -> None:
+        self._close_clients()
         if self.process.returncode is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.close()
@@ -197,8 +210,8 @@ class Client:
 
     def __init__(self, path: str, hello: bytes) -> None:
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(DEADLINE_S)
         self.socket.connect(path)
+        self.socket.settimeout(DEADLINE_S)
         self.send(hello)
         self._file = self.socket.makefile("rb")
 

@@ -1,4 +1,4 @@
-"""A scripted engine on a Unix socket: speaks enough of the Docker API for one pod, and misbehaves on demand.
+"""A scripted engine on a Unix socket: speaks enough of the Docker API for runs and pods, and misbehaves on demand.
 
 Real where a real engine can show the fault; this is for faults that one cannot be made to have.
 """
@@ -14,22 +14,41 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote
 
 HOLDER_ARGV = "hold"
+PROBE_TEXT = "/arci-probe"
+NEVER = "0001-01-01T00:00:00Z"
+CLOCK = "2026-01-01T00:00:00Z"
+CLOCK_S = 1_767_225_600
+IMAGE_ID = f"sha256:{'1a' * 32}"
+PROBE = {
+    "memory": str(64 << 20),
+    "pids": "128",
+    "files": 65536,
+    "caps": "0000000000000000",
+    "no_new_privs": "1",
+    "interfaces": ["lo"],
+    "root": "read-only",
+    "free_bytes": 1 << 40,
+}
+"""What a container of an engine that enforces everything says to the preflight's question."""
 
 
 @dataclass
 class FakeContainer:
     id: str
+    name: str
     config: dict[str, Any]
+    closes: bool = True
+    """False: its stream stays open whatever happens, as after an engine's change for the worse (N26)."""
     state: dict[str, Any] = field(
         default_factory=lambda: {
             "Status": "created",
             "Running": False,
             "ExitCode": 0,
             "OOMKilled": False,
-            "StartedAt": "0001-01-01T00:00:00Z",
+            "StartedAt": NEVER,
             "Error": "",
         }
     )
@@ -40,10 +59,24 @@ class FakeContainer:
     def role(self) -> str:
         return str(self.config.get("Labels", {}).get("dev.arci.role", ""))
 
+    @property
+    def row(self) -> dict[str, Any]:
+        """As the engine lists it."""
+        created = self.state.get("Created", CLOCK_S)
+        return {
+            "Id": self.id,
+            "Labels": self.config.get("Labels", {}),
+            "State": self.state["Status"],
+            "Created": created,
+        }
+
     def write(self, data: bytes, stream: int = 1) -> None:
+        self.write_raw(bytes([stream, 0, 0, 0]) + len(data).to_bytes(4, "big") + data)
+
+    def write_raw(self, data: bytes) -> None:
         assert self.stream is not None
         with suppress(OSError):
-            self.stream.sendall(bytes([stream, 0, 0, 0]) + len(data).to_bytes(4, "big") + data)
+            self.stream.sendall(data)
 
     def read_line(self) -> bytes:
         assert self.stream is not None
@@ -56,11 +89,18 @@ class FakeContainer:
                 line += byte
         return line
 
-    def end(self, code: int, *, oom: bool = False, close: bool = True) -> None:
+    def end(self, code: int, *, oom: bool = False) -> None:
         self.state.update(Status="exited", Running=False, ExitCode=code, OOMKilled=oom)
-        if close and self.stream is not None:
+        self.cut()
+
+    def cut(self) -> None:
+        """End the stream, if this engine does."""
+        if self.closes and self.stream is not None:
             with suppress(OSError):
                 self.stream.shutdown(socket.SHUT_RDWR)
+
+
+Behaviour = Callable[[FakeContainer], None]
 
 
 def hold(container: FakeContainer) -> None:
@@ -71,96 +111,182 @@ def hold(container: FakeContainer) -> None:
     container.end(0)
 
 
+def answer_probe(container: FakeContainer) -> None:
+    container.write(json.dumps(PROBE).encode())
+    container.end(0)
+
+
+def sleep(container: FakeContainer) -> None:
+    """A guest that runs until it is killed or its stdin ends."""
+    while container.read_line():
+        pass
+
+
 @dataclass
 class FakeEngine:
-    """`behave` runs in a thread for each container that is no holder; `answers` come before anything else."""
+    """`behave` runs in a thread for each container that is neither a holder nor the preflight's."""
 
     path: str
-    behave: Callable[[FakeContainer], None]
-    answers: list[tuple[str, int, bytes]] = field(default_factory=list)
-    """(pattern of `METHOD path`, status, body): each is used once, in order of match."""
-    before_start: Callable[[FakeContainer], None] = lambda container: None
+    behave: Behaviour = sleep
+    answers: list[tuple[str, int, str]] = field(default_factory=list)
+    """(pattern of `METHOD path`, status, message): each is used once, in order of match, before anything else."""
+    hangs: set[str] = field(default_factory=set)
+    """Patterns of requests that are read and never answered."""
+    stalls: set[str] = field(default_factory=set)
+    """Patterns of requests whose answer stops in the middle."""
+    dribbles: set[str] = field(default_factory=set)
+    """Patterns of requests whose answer never ends, a byte at a time."""
+    loses: set[str] = field(default_factory=set)
+    """Patterns of requests that are obeyed and whose answer never comes."""
+    before: Callable[[str, FakeContainer], None] = lambda request, container: None
+    """Called with `METHOD verb` before a container's request is obeyed; may block."""
+    on_kill: Callable[[FakeContainer, str], None] = lambda container, signal: container.end(
+        143 if signal == "SIGTERM" else 137
+    )
+    closes_streams: bool = True
     only_unversioned_ping: bool = False
     containers: dict[str, FakeContainer] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
-    volumes: set[str] = field(default_factory=set)
+    volumes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _made: int = 0
     _open: list[socket.socket] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _dead: bool = False
+    _listener: socket.socket = field(default_factory=lambda: socket.socket(socket.AF_UNIX))
+    _over: threading.Event = field(default_factory=threading.Event)
+
+    def of_role(self, role: str) -> list[FakeContainer]:
+        return [container for container in self.containers.values() if container.role == role]
 
     def die(self) -> None:
-        """Close every socket and answer nothing any more, as an engine that was killed."""
-        self._dead = True
+        """Close every socket, and each new one at once, as an engine that is being killed."""
+        self._over.set()
         for connection in self._open:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
-    def serve(self, listener: socket.socket) -> None:
+    def serve(self) -> None:
         while True:
             try:
-                connection, _ = listener.accept()
+                connection, _ = self._listener.accept()
             except OSError:
                 return
             self._open.append(connection)
             threading.Thread(target=self._connection, args=(connection,), daemon=True).start()
 
+    def close(self) -> None:
+        self.die()
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
     def _connection(self, connection: socket.socket) -> None:
-        file = connection.makefile("rb")
-        with suppress(OSError, ValueError):
-            while not self._dead:
+        with suppress(OSError, ValueError), connection.makefile("rb") as file:
+            while not self._over.is_set():
                 request = file.readline().decode()
                 if not request:
-                    return
-                headers = {}
-                while (line := file.readline().decode().strip()) != "":
-                    name, _, value = line.partition(":")
-                    headers[name.lower()] = value.strip()
-                body = file.read(int(headers.get("content-length", 0)))
+                    break
+                length = 0
+                while (line := file.readline().decode().strip().lower()) != "":
+                    if line.startswith("content-length:"):
+                        length = int(line.partition(":")[2])
                 method, target, _ = request.split(" ", 2)
-                if self._answer(connection, method, unquote(target), body) == "hijacked":
+                if self._obey(connection, method, target, file.read(length)) == "hijacked":
                     return
+        connection.close()
 
-    def _answer(self, connection: socket.socket, method: str, target: str, body: bytes) -> str:
-        path = target.partition("?")[0]
+    def _obey(self, connection: socket.socket, method: str, target: str, body: bytes) -> str:
+        path, _, query = target.partition("?")
+        path = unquote(path)
         versioned = re.match(r"/v[0-9.]+", path)
         bare = path[versioned.end() :] if versioned else path
+        request = f"{method} {bare}"
         with self._lock:
-            self.requests.append(f"{method} {bare}")
-            for index, (pattern, status, answer) in enumerate(self.answers):
-                if re.search(pattern, f"{method} {bare}"):
+            self.requests.append(request)
+            for index, (pattern, status, message) in enumerate(self.answers):
+                if re.search(pattern, request):
                     del self.answers[index]
-                    _send(connection, status, answer)
-                    return ""
+                    return _json(connection, status, {"message": message})
+        if way := self._misbehave(connection, request, method, bare, query, body):
+            return way
         if bare == "/_ping":
             if versioned and self.only_unversioned_ping:
-                return _send(connection, 404, b'{"message":"page not found"}')
+                return _json(connection, 404, {"message": "page not found"})
             return _send(connection, 200, b"OK", extra="API-Version: 1.41\r\n")
-        return self._route(connection, method, bare, target, body)
+        return self._route(connection, method, bare, query, body)
 
-    def _route(self, connection: socket.socket, method: str, bare: str, target: str, body: bytes) -> str:
+    def _misbehave(
+        self, connection: socket.socket, request: str, method: str, bare: str, query: str, body: bytes
+    ) -> str:
+        def asked_to(patterns: set[str]) -> bool:
+            return any(re.search(pattern, request) for pattern in patterns)
+
+        if asked_to(self.loses):
+            deaf, ours = socket.socketpair()
+            with deaf, ours:
+                self._route(ours, method, bare, query, body)
+        elif asked_to(self.stalls):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{")
+        elif asked_to(self.dribbles):
+            connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            while not self._over.wait(0.01):
+                connection.sendall(b"1\r\n \r\n")
+        elif not asked_to(self.hangs):
+            return ""
+        return "hijacked"
+
+    def _route(self, connection: socket.socket, method: str, bare: str, query: str, body: bytes) -> str:
         if bare == "/version":
             return _json(connection, 200, {"ApiVersion": "1.41", "MinAPIVersion": "1.12", "Version": "20.10.24"})
         if bare == "/info":
             return _json(
-                connection, 200, {"SystemTime": "2026-01-01T00:00:00.123456789Z", "MemTotal": 8 << 30, "Name": "fake"}
+                connection,
+                200,
+                {"SystemTime": CLOCK.replace("Z", ".123456789Z"), "MemTotal": 64 << 30, "Name": "fake"},
             )
-        if bare == "/volumes/create":
-            self.volumes.add(json.loads(body)["Name"])
-            return _json(connection, 201, {"Name": json.loads(body)["Name"]})
-        if method == "DELETE" and bare.startswith("/volumes/"):
-            self.volumes.discard(bare.rpartition("/")[2])
-            return _send(connection, 204, b"")
+        if bare.startswith("/images/"):
+            name = bare.removeprefix("/images/").removesuffix("/json")
+            return _json(connection, 200, {"Id": IMAGE_ID, "RepoTags": [name, f"{name}-0a"], "Config": {}})
+        if bare.startswith("/volumes"):
+            return self._volume(connection, method, bare.removeprefix("/volumes").strip("/"), body)
+        if bare == "/containers/json":
+            return _json(connection, 200, [container.row for container in self.containers.values()])
         if bare == "/containers/create":
-            container = FakeContainer(f"{len(self.containers) + 1:064x}", json.loads(body))
-            self.containers[container.id] = container
-            return _json(connection, 201, {"Id": container.id, "Warnings": []})
-        match = re.fullmatch(r"/containers/([0-9a-f]+)(?:/(\w+))?", bare)
-        container = self.containers.get(match.group(1)) if match else None
+            return self._create(connection, parse_qs(query).get("name", [""])[0], json.loads(body))
+        match = re.fullmatch(r"/containers/([^/]+)(?:/(\w+))?", bare)
+        container = self._find(match.group(1)) if match else None
         if match is None or container is None:
             return _json(connection, 404, {"message": f"no such thing: {bare}"})
-        return self._container(connection, method, match.group(2) or "", container)
+        verb = match.group(2) or ""
+        self.before(f"{method} {verb}", container)
+        return self._container(connection, method, verb, query, container)
 
-    def _container(self, connection: socket.socket, method: str, verb: str, container: FakeContainer) -> str:
+    def _find(self, key: str) -> FakeContainer | None:
+        return next((c for c in self.containers.values() if key in (c.id, c.name)), None)
+
+    def _volume(self, connection: socket.socket, method: str, name: str, body: bytes) -> str:
+        if name == "create":
+            made = json.loads(body)
+            self.volumes[made["Name"]] = {"Name": made["Name"], "Labels": made.get("Labels"), "CreatedAt": CLOCK}
+            return _json(connection, 201, self.volumes[made["Name"]])
+        if name == "":
+            return _json(connection, 200, {"Volumes": list(self.volumes.values())})
+        if method == "GET":  # the runtime's, always there
+            return _json(connection, 200, {"Name": name, "Labels": {"dev.arci.kind": "runtime"}})
+        if any(name == m["Source"] for c in self.containers.values() for m in c.config["HostConfig"]["Mounts"]):
+            return _json(connection, 409, {"message": f"remove {name}: volume is in use"})
+        self.volumes.pop(name, None)
+        return _send(connection, 204, b"")
+
+    def _create(self, connection: socket.socket, name: str, config: dict[str, Any]) -> str:
+        with self._lock:
+            self._made += 1
+            container = FakeContainer(f"{self._made:064x}", name, config, closes=self.closes_streams)
+            self.containers[container.id] = container
+        return _json(connection, 201, {"Id": container.id, "Warnings": []})
+
+    def _container(
+        self, connection: socket.socket, method: str, verb: str, query: str, container: FakeContainer
+    ) -> str:
         if verb == "attach":
             connection.sendall(
                 b"HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\n"
@@ -169,10 +295,8 @@ class FakeEngine:
             container.stream = connection
             return "hijacked"
         if verb == "start":
-            self.before_start(container)
-            container.state.update(Status="running", Running=True, StartedAt="2026-01-01T00:00:00Z")
-            run = hold if HOLDER_ARGV in container.config["Cmd"] else self.behave
-            threading.Thread(target=run, args=(container,), daemon=True).start()
+            container.state.update(Status="running", Running=True, StartedAt=CLOCK)
+            threading.Thread(target=self._behaviour(container), args=(container,), daemon=True).start()
             return _send(connection, 204, b"")
         if verb == "json":
             return _json(connection, 200, {"Id": container.id, "State": container.state})
@@ -180,13 +304,19 @@ class FakeEngine:
             if not container.state["Running"]:
                 return _json(connection, 409, {"message": "is not running"})
             container.killed.set()
-            container.end(137)
+            self.on_kill(container, parse_qs(query)["signal"][0])
             return _send(connection, 204, b"")
         if method == "DELETE":
-            container.end(container.state["ExitCode"] or 137)
             del self.containers[container.id]
+            container.end(container.state["ExitCode"] or 137)
             return _send(connection, 204, b"")
         return _json(connection, 404, {"message": verb})
+
+    def _behaviour(self, container: FakeContainer) -> Behaviour:
+        command = container.config["Cmd"]
+        if HOLDER_ARGV in command:
+            return hold
+        return answer_probe if any(PROBE_TEXT in part for part in command) else self.behave
 
 
 def _send(connection: socket.socket, status: int, body: bytes, *, extra: str = "") -> str:
@@ -196,23 +326,21 @@ def _send(connection: socket.socket, status: int, body: bytes, *, extra: str = "
 
 
 def _json(connection: socket.socket, status: int, value: Any) -> str:
-    return _send(connection, status, json.dumps(value).encode())
+    return _send(connection, status, json.dumps(value).encode() if status != 204 else b"")
 
 
 @contextmanager
-def fake_engine(directory: Path, behave: Callable[[FakeContainer], None]) -> Iterator[FakeEngine]:
+def fake_engine(directory: Path, behave: Behaviour = sleep) -> Iterator[FakeEngine]:
     """A fake engine listening in `directory` until the context is left."""
-    path = directory / "engine.sock"
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(path))
-    listener.listen(64)
-    engine = FakeEngine(str(path), behave)
-    thread = threading.Thread(target=engine.serve, args=(listener,), daemon=True)
+    engine = FakeEngine(str(directory / "engine.sock"), behave)
+    engine._listener.bind(engine.path)
+    engine._listener.listen(64)
+    thread = threading.Thread(target=engine.serve, daemon=True)
     thread.start()
     try:
         yield engine
     finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        engine.die()
+        engine.close()
         thread.join(5)
+        for connection in engine._open:
+            connection.close()

@@ -75,7 +75,10 @@ async def test_a_second_call_is_two_inspects_and_the_same_runtime(
 
 
 async def test_the_volume_holds_the_runtime_with_compiled_bytecode(engine: Engine, runtime: Runtime) -> None:
-    script = "import sys; sys.path.insert(0, '/opt/arci/lib'); import arci.model.canonical as c; print(c.__cached__); open(c.__cached__)"
+    script = (
+        "import sys; sys.path.insert(0, '/opt/arci/lib'); import arci.model.canonical as c;"
+        "print(c.__cached__); open(c.__cached__)"
+    )
     code, said = run(engine, mounted(runtime.image_id, runtime.volume, "python3", "-I", "-S", "-c", script))
     assert code == 0, said
     assert b"__pycache__/canonical.cpython-" in said

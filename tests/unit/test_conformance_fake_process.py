@@ -66,7 +66,7 @@ def test_the_fake_keeps_the_contract(check: Check) -> None:
 def test_processes_keep_the_contract(check: Check) -> None:
     gap = PROCESS_GAPS.get(check.name)
     owner = "arci.isolation.process.isolation:ProcessIsolation"
-    expect(conform(ProcessIsolation(), check, gap=gap, owner=owner, repeats=200), gap=gap, check=check)
+    expect(conform(ProcessIsolation(), check, gap=gap, owner=owner, repeats=100), gap=gap, check=check)
 
 
 def test_every_check_has_a_name_of_its_own_and_says_what_it_shows() -> None:

@@ -239,6 +239,20 @@ def test_a_tree_thousands_of_directories_deep_is_removed(base: Path) -> None:
     assert not top.exists()
 
 
+def test_exit_codes_are_kept_where_a_supervisor_ignores_sigchld() -> None:
+    async def main() -> int | None:
+        async with opened() as pod:
+            end = await (await pod.start(Role.AGENT, ProcessSpec(render((Exit(7),), sys.executable)))).wait(20)
+            assert end is not None
+            return end.code
+
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert anyio.run(main) == 7
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
 def test_unread_output_holds_the_guest_back_and_memory_down() -> None:
     """A guest that floods is stopped by its own pipe; every byte is there once somebody reads."""
     flood = ProcessSpec(("head", "-c", "8000000", "/dev/zero"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import uuid
 from dataclasses import replace
 
 import anyio
@@ -74,7 +75,7 @@ async def agent_dies_with_boundary(bench: Bench) -> None:
 
 @check("pods of both arms at once do not collide (N8)")
 async def both_arms_at_once(bench: Bench) -> None:
-    run = replace(bench.run, workers=max(2, bench.run.workers))
+    run = replace(bench.run, run_id=str(uuid.uuid4()), workers=max(2, bench.run.workers))
     heard: dict[str, bytes] = {}
     async with bench.isolation.open(run) as slots:
         both = replace(bench, slots=slots)

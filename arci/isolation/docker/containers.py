@@ -103,7 +103,10 @@ class Containers:
         return container_id
 
     async def _attach(self, container_id: str) -> DockerGuest:
-        attached = await self._ask("attach to a container", self.engine.api.attach_socket, container_id, dict(_STREAMS))
+        with anyio.CancelScope(shield=True):  # else nobody would close the socket
+            attached = await self._ask(
+                "attach to a container", self.engine.api.attach_socket, container_id, dict(_STREAMS)
+            )
         guest = DockerGuest(self.engine, container_id, AttachedStream(attached))
         self._guests[container_id] = guest
         return guest

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
-import anyio.to_thread
 import docker
 import docker.constants
 import docker.tls
@@ -21,6 +20,7 @@ import docker.utils
 
 from arci.errors import EngineError, EngineUnavailable
 from arci.isolation.docker.endpoint import Endpoint, TlsFiles, find_endpoints
+from arci.isolation.docker.threads import in_thread
 from arci.isolation.docker.trouble import FOREIGN, engine_error
 
 __all__ = ["FORBIDDEN", "Engine", "connect"]
@@ -59,9 +59,8 @@ class Engine:
         `timeout_s` seconds have passed: the call is then given up, and may still take effect on the engine."""
         with anyio.move_on_after(timeout_s):
             try:
-                return await anyio.to_thread.run_sync(
-                    partial(function, *args, **kwargs), abandon_on_cancel=True, limiter=self._limiter
-                )
+                async with self._limiter:
+                    return await in_thread(partial(function, *args, **kwargs))
             except FOREIGN as error:
                 raise engine_error(operation, error) from error
         raise EngineError(operation, f"the engine did not answer within {timeout_s:g} s.")
@@ -88,7 +87,7 @@ async def connect() -> Engine:
 async def _connect_to(endpoint: Endpoint) -> Engine:
     with anyio.move_on_after(_PING_S):
         try:
-            api = await anyio.to_thread.run_sync(_open, endpoint, abandon_on_cancel=True)
+            api = await in_thread(partial(_open, endpoint))
         except FOREIGN as error:
             raise _unavailable(endpoint, engine_error("connect", error)) from error
         return Engine(api, endpoint)

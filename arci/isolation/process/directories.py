@@ -97,13 +97,17 @@ def _is_ours(path: Path) -> bool:
 
 
 def sweep() -> list[Path]:
-    """Remove the directories, and end the processes, of runs whose owner is dead; which these were."""
+    """Remove the directories, and end the processes, of runs whose owner is dead; which these were.
+
+    What cannot be removed is left for the next sweep: an old run's rest is no reason to refuse a new run.
+    """
     swept = []
     for path in run_directories():
         if _owner_is_dead(path):
             kill_stragglers(f"{path}/")
-            remove_tree(path)
-            swept.append(path)
+            with contextlib.suppress(EngineError):
+                remove_tree(path)
+                swept.append(path)
     return swept
 
 

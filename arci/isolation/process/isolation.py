@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -61,6 +62,7 @@ class ProcessIsolation:
 
     @asynccontextmanager
     async def _open(self, run: RunPlan) -> AsyncIterator[Slots]:
+        _keep_exit_codes()
         try:
             sweep()
             directory = RunDirectory.make(run.run_id)
@@ -88,3 +90,13 @@ class ProcessIsolation:
         """What there still is of a run on this machine."""
         running = tuple(f"process {pid}" for prefix in run_prefixes(run_id) for pid in stragglers(prefix))
         return Remains(running, tuple(f"directory {path}" for path in run_directories(run_id)))
+
+
+def _keep_exit_codes() -> None:
+    """Some supervisors start their children with SIGCHLD ignored; then every exit code is lost and reads as 0."""
+    if signal.getsignal(signal.SIGCHLD) is not signal.SIG_IGN:
+        return
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    except ValueError as error:  # not the main thread
+        raise EngineError("open", "SIGCHLD is ignored in this process, so exit codes would be lost") from error

@@ -1,0 +1,97 @@
+"""Writes the reference pages that are made from the program itself: the command line and the faults.
+
+`python scripts/generate_docs.py` after a change of either; a test compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from arci.cli import arci
+from arci.faults.registry import BUILTIN
+from arci.faults.settings import Kind, Setting
+
+__all__ = ["PAGES", "cli_page", "commands", "faults_page"]
+
+REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
+NOTE = "<!-- Made by scripts/generate_docs.py; edit that, or what it reads. -->"
+WIDTH = 100
+
+CLI_INTRODUCTION = """\
+# The command line
+
+Results go to stdout, everything else to stderr. `--json` gives one JSON document in place of text. On a terminal `arci run`
+shows a live line, else one line a minute: counts and time left, never rates. The exit code of `arci run` and `arci gate` is the
+verdict: [what it means](../explanation/verdicts.md)."""
+
+FAULTS_INTRODUCTION = """\
+# Faults
+
+A fault disturbs a tool call at the boundary, between the agent and the world. A condition lists them, in the order in which
+they are applied: the first that keeps a call from being executed, or loses its answer, shadows those behind it.
+
+```yaml
+conditions:
+  - id: slow-and-lost
+    faults:
+      - {name: latency, tool: charge, occurrence: every, params: {ms: 200}}
+      - {name: lost_response, tool: charge, occurrence: {from: 1}, probability: 0.5}
+```
+
+Which calls are met (`tool`, `occurrence`, `probability`, from the trial's seed, so the same in both arms), `bucket` and
+`min_injections`: [the descriptor](descriptor.md#a-fault). Faults of your own: [add a fault](../how-to/add-a-fault.md).
+
+An answer of the agent's that is a timeout does not say whether the call was executed: `tool_timeout` and `lost_response` look
+alike to it. No text names the injection. An answer that is emptied, replaced or cut is rewritten as text and as structured
+content together, so it need not fit the tool's declared schema.
+
+| name | effect | `params` |
+|---|---|---|"""
+
+
+def commands(command: click.Command, name: str = "arci") -> Iterator[tuple[str, click.Command]]:
+    """The command and everything below it, each with the words that call it."""
+    yield name, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for below in command.list_commands(context):
+            found = command.get_command(context, below)
+            assert found is not None
+            yield from commands(found, f"{name} {below}")
+
+
+def cli_page() -> str:
+    """`docs/reference/cli.md`."""
+    parts = [CLI_INTRODUCTION, NOTE]
+    for name, command in commands(arci):
+        context = click.Context(command, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH)
+        context.help_option_names = ["-h", "--help"]
+        parts.append(f"## `{name}`\n\n```text\n{command.get_help(context)}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def faults_page() -> str:
+    """`docs/reference/faults.md`."""
+    rows = "\n".join(_row(kind) for kind in BUILTIN.values())
+    return f"{FAULTS_INTRODUCTION}\n{rows}\n\n{NOTE}\n"
+
+
+def _row(kind: Kind) -> str:
+    params = "; ".join(_told(setting) for setting in kind.settings) or "none"
+    return f"| `{kind.name}` | {kind.summary} | {params} |"
+
+
+def _told(setting: Setting) -> str:
+    return f"`{setting.name}` ({setting.default:g}): {setting.allowed}"
+
+
+PAGES = {REFERENCE / "cli.md": cli_page, REFERENCE / "faults.md": faults_page}
+
+
+if __name__ == "__main__":
+    for path, page in PAGES.items():
+        path.write_text(page(), encoding="utf-8")
+        print(path)

@@ -1,0 +1,163 @@
+"""`arci-init init` as PID 1 of a real container: memory kills counted, reaping, and the end of everything with it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import anyio
+import pytest
+
+from arci.isolation.docker.engine import Engine
+from arci.isolation.docker.runtime import Runtime, ensure_runtime
+
+INIT = "/opt/arci/bin/arci-init"
+LIMITS = {"Memory": 64 << 20, "MemorySwap": 64 << 20, "PidsLimit": 128, "NetworkMode": "none"}
+PEER = """
+import socket
+listener = socket.create_server(("127.0.0.1", 4711))
+print("listening", flush=True)
+connection, _ = listener.accept()
+for line in connection.makefile():
+    print(line, end="", flush=True)
+"""
+
+
+@pytest.fixture
+def runtime(engine: Engine) -> Runtime:
+    return anyio.run(ensure_runtime, engine)
+
+
+class Containers:
+    """Made, started and removed by hand: the back end's own way is not under test here."""
+
+    def __init__(self, engine: Engine, image: str) -> None:
+        self.api: Any = engine.api
+        self.image = image
+        self.made: list[str] = []
+
+    def start(self, *argv: str, network: str = "none", stdin: bytes | None = None) -> str:
+        host = {**LIMITS, "NetworkMode": network, "CapDrop": ["ALL"]}
+        config: dict[str, Any] = {
+            "Image": self.image,
+            "Entrypoint": list(argv[:1]),
+            "Cmd": list(argv[1:]),
+            "HostConfig": host,
+        }
+        if stdin is not None:
+            config |= {"OpenStdin": True, "AttachStdin": True, "StdinOnce": True}
+        container: str = self.api.create_container_from_config(config)["Id"]
+        self.made.append(container)
+        if stdin is None:
+            self.api.start(container)
+            return container
+        self.attached = self.api.attach_socket(container, {"stdin": 1, "stream": 1})
+        self.stream: socket.socket = self.attached._sock
+        self.api.start(container)
+        self.stream.sendall(stdin)
+        return container
+
+    def let_go(self) -> None:
+        """The owner is gone: the container's stdin ends."""
+        with suppress(OSError):
+            self.stream.shutdown(socket.SHUT_RDWR)
+        self.stream.close()
+        self.attached.close()
+
+    def lines(self, container: str) -> Iterator[str]:
+        for part in self.api.logs(container, stream=True, follow=True):
+            yield from part.decode().splitlines()
+
+    def end(self) -> None:
+        for container in reversed(self.made):
+            self.api.remove_container(container, v=True, force=True)
+
+
+@pytest.fixture
+def containers(engine: Engine, runtime: Runtime) -> Iterator[Containers]:
+    made = Containers(engine, runtime.image_id)
+    yield made
+    made.end()
+
+
+def reported(containers: Containers, *argv: str) -> tuple[list[str], int]:
+    """What the program reported of `argv`, and the code its container ended with."""
+    peer = containers.start("python3", "-c", PEER)
+    lines = containers.lines(peer)
+    assert next(lines) == "listening"
+    status = "tcp:127.0.0.1:4711"
+    agent = containers.start(
+        INIT, "init", "--status", status, "--", *argv, network=f"container:{peer}", stdin=b"status t\n"
+    )
+    said = list(lines)
+    code = containers.api.wait(agent)["StatusCode"]
+    containers.let_go()
+    return said, code
+
+
+HUNGRY = "x = bytearray(256 << 20); print(len(x))"
+FEEDS_A_HUNGRY_CHILD = (
+    "import subprocess, sys;"
+    f"code = subprocess.call([sys.executable, '-c', {HUNGRY!r}]);"
+    "sys.exit(0 if code == -9 else 1)"
+)
+
+
+@pytest.mark.parametrize(
+    ("argv", "report", "code"),
+    [
+        (("sh", "-c", "exit 7"), "ended exit 7 oom=0", 7),
+        (("sh", "-c", "exit 137"), "ended exit 137 oom=0", 137),
+        (("sh", "-c", "kill -9 $$"), "ended signal 9 oom=0", 137),
+        (("python3", "-c", HUNGRY), "ended signal 9 oom=1", 137),
+        (("python3", "-c", FEEDS_A_HUNGRY_CHILD), "ended exit 0 oom=1", 0),
+    ],
+    ids=["code", "137 by choice", "killed", "out of memory", "a child out of memory"],
+)
+def test_a_chosen_code_a_kill_and_a_kill_for_memory_are_told_apart(
+    containers: Containers, argv: tuple[str, ...], report: str, code: int
+) -> None:
+    said, ended = reported(containers, *argv)
+    assert said == ["ARCI status t", "started", report]
+    assert ended == code
+
+
+def test_more_double_forks_than_the_process_limit_are_all_reaped(containers: Containers) -> None:
+    script = """
+import os, sys
+for _ in range(300):
+    pid = os.fork()
+    if pid == 0:
+        if os.fork() == 0:
+            os._exit(0)
+        os._exit(0)
+    os.waitpid(pid, 0)
+"""
+    said, code = reported(containers, "python3", "-c", script)
+    assert (said[-1], code) == ("ended exit 0 oom=0", 0)
+
+
+def test_the_agent_cannot_read_the_programs_memory_or_descriptors(containers: Containers) -> None:
+    script = "cat /proc/1/maps || cat /proc/1/environ || readlink /proc/1/fd/0 || head -c 1 /proc/1/mem || exit 3"
+    said, code = reported(containers, "sh", "-c", script)
+    assert (said[-1], code) == ("ended exit 3 oom=0", 3)
+
+
+def test_the_end_of_its_owner_ends_the_container(containers: Containers) -> None:
+    agent = containers.start(INIT, "init", "--", "sh", "-c", "setsid sleep 1000 & wait", stdin=b"status t\n")
+    containers.let_go()
+    assert containers.api.wait(agent, timeout=30)["StatusCode"] == 143
+
+
+def test_the_loss_of_the_status_connection_ends_the_container(containers: Containers) -> None:
+    peer = containers.start("python3", "-c", PEER)
+    lines = containers.lines(peer)
+    assert next(lines) == "listening"
+    argv = (INIT, "init", "--status", "tcp:127.0.0.1:4711", "--", "sleep", "1000")
+    agent = containers.start(*argv, network=f"container:{peer}", stdin=b"status t\n")
+    assert [next(lines), next(lines)] == ["ARCI status t", "started"]
+    containers.api.kill(peer)
+    assert containers.api.wait(agent, timeout=30)["StatusCode"] == 143
+    containers.let_go()
