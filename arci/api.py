@@ -26,12 +26,14 @@ from arci.model.manifest import Manifest
 from arci.run.observe import Observer, Silent
 from arci.store.prior import prior_runs, refuse_existing
 from arci.store.reader import read_run
+from arci.store.resume import resume_run
 from arci.store.run import StoredRun
 from arci.store.writer import RunWriter, utc_now
 
 __all__ = ["RUN_STEPS", "Job", "RunOptions", "default_workers", "gate_run", "run_experiment", "seal_descriptor"]
 
 Notice = Callable[[str], None]
+Loop = Callable[..., "Job"]
 
 
 def default_workers() -> int:
@@ -49,6 +51,7 @@ class RunOptions:
     out: Path = Path("runs")
     workers: int = field(default_factory=default_workers)
     force: bool = False
+    resume: bool = False
     build_ca: Path | None = None
 
 
@@ -98,9 +101,14 @@ async def load(job: Job) -> Job:
 
 
 async def claim(job: Job) -> Job:
-    """Refuse an id that has a run already, before anything is paid for."""
-    if not job.options.force:
-        refuse_existing(job.options.out / job.experiment_id)
+    """Refuse an id that has a run already, or has none to resume, before anything is paid for."""
+    options, home = job.options, job.options.out / job.experiment_id
+    if options.resume and options.force:
+        raise UsageError("--resume continues the run, --force begins another; one of the two is allowed.")
+    if options.resume and not home.is_dir():
+        raise UsageError(f"{home}: there is no run to resume.", hint="leave --resume out")
+    if not options.resume and not options.force:
+        refuse_existing(home)
     return job
 
 
@@ -128,7 +136,7 @@ async def resolve_and_seal(job: Job) -> Job:
         descriptor,
         images=images,
         runtime_sha256=runtime_sha256(),
-        prior_runs=prior_runs(job.options.out, descriptor.experiment_id),
+        prior_runs=_earlier_runs(job.options, descriptor.experiment_id),
         volatile={**volatile, "descriptor": str(descriptor.path), "sealed_at": utc_now()},
     )
     return replace(job, document=document)
@@ -153,23 +161,29 @@ async def run(job: Job) -> Job:
     assert job.isolation is not None
     assert job.document is not None
     manifest, options, findings = job.manifest, job.options, job.findings
-    writer = RunWriter.create(
-        options.out,
-        job.document,
-        job.run_id,
-        force=options.force,
-        engine_facts=findings.facts,
-        warnings=findings.warnings,
-    )
+    recorded: frozenset[str] = frozenset()
+    if options.resume:
+        resumed = resume_run(options.out / manifest.experiment_id, job.document)
+        writer, recorded = resumed.writer, resumed.recorded
+    else:
+        writer = RunWriter.create(
+            options.out,
+            job.document,
+            job.run_id,
+            force=options.force,
+            engine_facts=findings.facts,
+            warnings=findings.warnings,
+        )
     with writer:
         await run_trials(
             manifest,
-            schedule(manifest),
+            [trial for trial in schedule(manifest) if trial.trial_id not in recorded],
             job.isolation,
             job.run_id,
             writer,
             workers=options.workers,
             observer=job.observer,
+            recorded=len(recorded),
         )
     return replace(job, directory=writer.directory)
 
@@ -185,14 +199,19 @@ RUN_STEPS = (load, claim, place, resolve_and_seal, check, run, decide)
 SEAL_STEPS = (load, place, resolve_and_seal)
 
 
-def run_experiment(job: Job) -> Job:
-    """All of `arci run`: the job with its run directory and decision, or one of `arci.errors`."""
-    return anyio.run(_through, RUN_STEPS, job)
+def run_experiment(job: Job, loop: Loop = anyio.run) -> Job:
+    """All of `arci run`: the job with its run directory and decision, or one of `arci.errors`.
+
+    `loop` runs the steps, as `anyio.run` does; the command line's heeds signals as well.
+    """
+    done: Job = loop(_through, RUN_STEPS, job)
+    return done
 
 
-def seal_descriptor(job: Job) -> Job:
+def seal_descriptor(job: Job, loop: Loop = anyio.run) -> Job:
     """All of `arci seal`."""
-    return anyio.run(_through, SEAL_STEPS, job)
+    sealed: Job = loop(_through, SEAL_STEPS, job)
+    return sealed
 
 
 def gate_run(directory: Path) -> tuple[Decision, StoredRun]:
@@ -205,6 +224,14 @@ def gate_run(directory: Path) -> tuple[Decision, StoredRun]:
     decision = gate(stored)
     replace_file(directory / DECISION, decision_bytes(decision))
     return decision, stored
+
+
+def _earlier_runs(options: RunOptions, experiment_id: str) -> list[Any]:
+    """What the manifest lists of runs before this one; a resumed run lists what it listed when it began."""
+    if not options.resume:
+        return prior_runs(options.out, experiment_id)
+    document = read_run(options.out / experiment_id).manifest or {}
+    return [run for run in document.get("prior_runs", []) if isinstance(run, dict) and "store" in run]
 
 
 async def _through(steps: tuple[Callable[[Job], Any], ...], job: Job) -> Job:

@@ -14,7 +14,7 @@ from arci.cli import arci
 from arci.faults.registry import BUILTIN
 from arci.faults.settings import Kind, Setting
 
-__all__ = ["PAGES", "cli_page", "commands", "faults_page"]
+__all__ = ["PAGES", "cli_page", "contexts", "faults_page"]
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 NOTE = "<!-- Made by scripts/generate_docs.py; edit that, or what it reads. -->"
@@ -23,15 +23,15 @@ WIDTH = 100
 CLI_INTRODUCTION = """\
 # The command line
 
-Results go to stdout, everything else to stderr. `--json` gives one JSON document in place of text. On a terminal `arci run`
-shows a live line, else one line a minute: counts and time left, never rates. The exit code of `arci run` and `arci gate` is the
-verdict: [what it means](../explanation/verdicts.md)."""
+Results go to stdout, everything else to stderr. `--json` gives one JSON document in place of text. On a terminal
+`arci run` shows a live line, else one line a minute: counts and time left, never rates. The exit code of `arci run` and
+`arci gate` is the verdict: [what it means](../explanation/verdicts.md)."""
 
 FAULTS_INTRODUCTION = """\
 # Faults
 
-A fault disturbs a tool call at the boundary, between the agent and the world. A condition lists them, in the order in which
-they are applied: the first that keeps a call from being executed, or loses its answer, shadows those behind it.
+A fault disturbs a tool call at the boundary, between the agent and the world. A condition lists them in the order in
+which they are applied: the first that keeps a call from being executed, or loses its answer, shadows those behind it.
 
 ```yaml
 conditions:
@@ -44,33 +44,30 @@ conditions:
 Which calls are met (`tool`, `occurrence`, `probability`, from the trial's seed, so the same in both arms), `bucket` and
 `min_injections`: [the descriptor](descriptor.md#a-fault). Faults of your own: [add a fault](../how-to/add-a-fault.md).
 
-An answer of the agent's that is a timeout does not say whether the call was executed: `tool_timeout` and `lost_response` look
-alike to it. No text names the injection. An answer that is emptied, replaced or cut is rewritten as text and as structured
-content together, so it need not fit the tool's declared schema.
+An agent that is told of a timeout does not learn whether the call was executed: `tool_timeout` and `lost_response` look
+alike to it, and no text names an injection. An answer that is emptied, replaced or cut is rewritten as text and as
+structured content together, and need not fit the tool's declared schema.
 
 | name | effect | `params` |
 |---|---|---|"""
 
 
-def commands(command: click.Command, name: str = "arci") -> Iterator[tuple[str, click.Command]]:
-    """The command and everything below it, each with the words that call it."""
-    yield name, command
+def contexts(command: click.Command, name: str, parent: click.Context | None = None) -> Iterator[click.Context]:
+    """The contexts of the command and everything below it, as if each was called."""
+    sizes = {"terminal_width": WIDTH, "max_content_width": WIDTH}
+    context = click.Context(command, parent=parent, info_name=name, **command.context_settings, **sizes)
+    yield context
     if isinstance(command, click.Group):
-        context = click.Context(command)
         for below in command.list_commands(context):
             found = command.get_command(context, below)
             assert found is not None
-            yield from commands(found, f"{name} {below}")
+            yield from contexts(found, below, context)
 
 
 def cli_page() -> str:
     """`docs/reference/cli.md`."""
-    parts = [CLI_INTRODUCTION, NOTE]
-    for name, command in commands(arci):
-        context = click.Context(command, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH)
-        context.help_option_names = ["-h", "--help"]
-        parts.append(f"## `{name}`\n\n```text\n{command.get_help(context)}\n```")
-    return "\n\n".join(parts) + "\n"
+    helps = [f"## `{context.command_path}`\n\n```text\n{context.get_help()}\n```" for context in contexts(arci, "arci")]
+    return "\n\n".join([CLI_INTRODUCTION, NOTE, *helps]) + "\n"
 
 
 def faults_page() -> str:

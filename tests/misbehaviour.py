@@ -15,6 +15,9 @@ from e2e import descriptor, project
 __all__ = ["WAYS", "Way", "check", "experiment", "ways_on"]
 
 
+_PROCESS, _DOCKER = ("process",), ("docker",)
+
+
 @dataclass(frozen=True)
 class Way:
     """One way to misbehave: the body of an agent, and the record of its trial."""
@@ -27,20 +30,28 @@ class Way:
     signal: int | None = None
     detail: str = ""
     """Part of the record's detail."""
-    backends: tuple[str, ...] = ("process", "docker")
+    on: tuple[str, ...] = ("process", "docker")
 
 
 WAYS: tuple[Way, ...] = (
     Way("exits-with-7", "os._exit(7)", "FAIL", "crash", exit_code=7),
     Way("exits-with-0-before-a-result", "os._exit(0)", "FAIL", "crash", exit_code=0),
     Way("exits-with-137", "os._exit(137)", "FAIL", "crash", exit_code=137),
-    Way("exits-with-75", "sys.exit(75)", "FAIL", "crash", exit_code=75, backends=("process",)),
+    Way("exits-with-75", "sys.exit(75)", "FAIL", "crash", exit_code=75, on=_PROCESS),
     Way("kills-itself", "os.kill(os.getpid(), signal.SIGKILL)", "FAIL", "killed", signal=9),
     Way("aborts", "os.abort()", "FAIL", "crash", signal=6),
-    Way("kills-its-parent", "kill_parent(); finish(tools)", "FAIL", "killed", backends=("process",)),
-    Way("cannot-kill-its-parent", "kill_parent(); return finish(tools)", "PASS", "completed", backends=("docker",)),
-    Way("raises", "raise RuntimeError('no idea')", "FAIL", "crash", exit_code=1, detail="RuntimeError: no idea", backends=("process",)),
-    Way("never-ends", "finish(tools); time.sleep(3600)", "FAIL", "timeout", detail="max_seconds", backends=("process",)),
+    Way("kills-its-parent", "kill_parent(); finish(tools)", "FAIL", "killed", on=_PROCESS),
+    Way("cannot-kill-its-parent", "kill_parent(); return finish(tools)", "PASS", "completed", on=_DOCKER),
+    Way(
+        "raises",
+        "raise RuntimeError('no idea')",
+        "FAIL",
+        "crash",
+        exit_code=1,
+        detail="RuntimeError: no idea",
+        on=_PROCESS,
+    ),
+    Way("never-ends", "finish(tools); time.sleep(3600)", "FAIL", "timeout", detail="max_seconds", on=_PROCESS),
     Way("never-ends-with-a-child", "child(); time.sleep(3600)", "FAIL", "timeout", detail="max_seconds"),
     Way("ignores-signals", "ignore_signals(); time.sleep(3600)", "FAIL", "timeout", detail="max_seconds"),
     Way("leaves-a-child-with-its-stdout", "child(); return finish(tools)", "PASS", "completed", exit_code=0),
@@ -51,13 +62,27 @@ WAYS: tuple[Way, ...] = (
     Way("looks-like-trouble-of-ours", "print_infra(); sys.exit(1)", "FAIL", "crash", exit_code=1),
     Way("returns-no-dict", "finish(tools); return [1]", "FAIL", "crash", detail="list"),
     Way("returns-what-is-no-json", "finish(tools); return {'x': object()}", "FAIL", "crash", detail="JSON"),
-    Way("returns-nan", "finish(tools); return {'x': float('nan')}", "FAIL", "crash", detail="JSON", backends=("process",)),
+    Way(
+        "returns-nan",
+        "finish(tools); return {'x': float('nan')}",
+        "FAIL",
+        "crash",
+        detail="JSON",
+        on=_PROCESS,
+    ),
     Way("claims-success-and-does-nothing", "return {'success': True}", "FAIL", "completed", exit_code=0),
     Way("floods-its-log", "flood(); return finish(tools)", "PASS", "completed", exit_code=0),
-    Way("calls-with-odd-text", "odd(tools); return finish(tools)", "PASS", "completed", exit_code=0, backends=("process",)),
-    Way("uses-threads", "threads(tools); return {}", "PASS", "completed", exit_code=0, backends=("process",)),
-    Way("eats-memory", "hold = bytearray(512 << 20); return {'n': len(hold)}", "FAIL", "oom", backends=("docker",)),
-    Way("loses-a-child-to-memory", "oom_child(); return finish(tools)", "PASS", "completed", backends=("docker",)),
+    Way(
+        "calls-with-odd-text",
+        "odd(tools); return finish(tools)",
+        "PASS",
+        "completed",
+        exit_code=0,
+        on=_PROCESS,
+    ),
+    Way("uses-threads", "threads(tools); return {}", "PASS", "completed", exit_code=0, on=_PROCESS),
+    Way("eats-memory", "hold = bytearray(512 << 20); return {'n': len(hold)}", "FAIL", "oom", on=_DOCKER),
+    Way("loses-a-child-to-memory", "oom_child(); return finish(tools)", "PASS", "completed", on=_DOCKER),
     Way("makes-many-children", "fork_many(); return finish(tools)", "PASS", "completed"),
 )
 
@@ -218,7 +243,7 @@ _AGENT = """
 
 def ways_on(backend: str) -> tuple[Way, ...]:
     """The ways that are tried on `backend`: those that only need a worker are not paid for twice."""
-    return tuple(way for way in WAYS if backend in way.backends)
+    return tuple(way for way in WAYS if backend in way.on)
 
 
 def experiment(directory: Path, backend: str, **changes: Any) -> Path:

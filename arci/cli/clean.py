@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from arci.cli import options
+from arci.cli.signals import run_interruptibly
 
 __all__ = ["clean"]
 
@@ -13,8 +14,6 @@ __all__ = ["clean"]
 @options.as_json
 def clean(json_: bool) -> None:
     """Remove containers and volumes of runs that are dead; what a living run uses stays, and so do images."""
-    import anyio
-
     from arci.isolation.docker.engine import connect
     from arci.isolation.docker.labels import Leftovers
     from arci.isolation.docker.sweep import sweep
@@ -22,7 +21,7 @@ def clean(json_: bool) -> None:
     async def swept() -> Leftovers:
         return await sweep(await connect())
 
-    found = anyio.run(swept)
+    found = run_interruptibly(swept)
     if json_:
         options.emit_json({"runs": found.run_ids, "containers": found.containers, "volumes": found.volumes})
     else:

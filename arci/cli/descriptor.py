@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from arci.cli import options
+from arci.cli.signals import run_interruptibly
 
 __all__ = ["schema", "seal"]
 
@@ -39,7 +40,8 @@ def seal(
     from arci.model.canonical import canonical
     from arci.store.files import replace_file
 
-    job = seal_descriptor(Job(RunOptions(descriptor, isolation, n_per_arm, build_ca=build_ca), notice=options.notice))
+    chosen = RunOptions(descriptor, isolation, n_per_arm, build_ca=build_ca)
+    job = seal_descriptor(Job(chosen, notice=options.notice), run_interruptibly)
     assert job.document is not None
     replace_file(out, canonical(job.document) + b"\n")
     summary = {"manifest_sha256": job.document["record_sha256"], "file": str(out)}

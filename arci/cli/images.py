@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from arci.cli import options
+from arci.cli.signals import run_interruptibly
 
 if TYPE_CHECKING:
     from arci.isolation.docker.engine import Engine
@@ -146,8 +147,6 @@ async def _resolved(engine: Engine, descriptor: Path, build_ca: Path | None) -> 
 
 
 def _with_engine(step: Callable[[Engine], Awaitable[T]]) -> T:
-    import anyio
-
     from arci.isolation.docker.engine import connect
 
     async def run() -> T:
@@ -157,4 +156,4 @@ def _with_engine(step: Callable[[Engine], Awaitable[T]]) -> T:
         finally:
             engine.close()
 
-    return anyio.run(run)
+    return run_interruptibly(run)

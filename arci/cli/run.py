@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from arci.cli import options
-from arci.cli.signals import terminable
+from arci.cli.signals import run_interruptibly
 
 __all__ = ["run"]
 
@@ -19,6 +19,7 @@ __all__ = ["run"]
 @click.option("--n", "n_per_arm", type=click.IntRange(1, 100_000), help="Trials per arm and condition.")
 @click.option("--workers", type=click.IntRange(1), help="Trials at once; processors + 1 by default.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="runs", show_default=True)
+@click.option("--resume", is_flag=True, help="Make the trials that a stopped run of the same manifest misses.")
 @click.option("--force", is_flag=True, help="Keep an old run of the same id as <id>.1 and start anew.")
 @options.allow_inconclusive
 @options.build_ca
@@ -29,6 +30,7 @@ def run(
     n_per_arm: int | None,
     workers: int | None,
     out: Path,
+    resume: bool,
     force: bool,
     allow_inconclusive: bool,
     build_ca: Path | None,
@@ -39,10 +41,16 @@ def run(
     from arci.run.observe import make_observer
 
     chosen = RunOptions(
-        descriptor, isolation, n_per_arm, out, default_workers() if workers is None else workers, force, build_ca
+        descriptor,
+        backend=isolation,
+        n_per_arm=n_per_arm,
+        out=out,
+        workers=default_workers() if workers is None else workers,
+        force=force,
+        resume=resume,
+        build_ca=build_ca,
     )
-    with terminable():
-        job = run_experiment(Job(chosen, observer=make_observer(sys.stderr), notice=options.notice))
+    job = run_experiment(Job(chosen, observer=make_observer(sys.stderr), notice=options.notice), run_interruptibly)
     assert job.directory is not None
     assert job.decision is not None
     assert job.stored is not None

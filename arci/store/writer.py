@@ -20,6 +20,7 @@ from arci.model.record import CHAIN_START, RECORD_FORMAT, chain_events, seal_rec
 from arci.store.events import started_line
 from arci.store.files import AppendFile, Lock, naming, replace_file, sync_directory, write_file
 from arci.store.layout import DECISION, EVENTS, LOCK, LOGS, MANIFEST, RUN, RUN_FORMAT, TRIALS, safe_experiment_id
+from arci.store.lines import read_lines
 from arci.store.logs import LogTail, describe_logs, write_logs
 from arci.store.prior import refuse_existing, set_aside
 from arci.store.verify import seal_info
@@ -130,6 +131,19 @@ class RunWriter:
             self._in_flight.pop(trial_id, None)
             self._write_info()
             return sealed
+
+    def catch_up_with(self, records: int, last_record_sha256: str) -> None:
+        """Take over a store that was written before: what its logs hold, which may be ahead of `run.json`."""
+        with self._mutex:
+            events = sum(1 for _ in read_lines(self.directory / EVENTS))
+            self._info.update(
+                records=records,
+                last_record_sha256=last_record_sha256,
+                events=events,
+                state="running",
+                ended_at=None,
+            )
+            self._write_info()
 
     def interrupt(self, trial_ids: Iterable[str]) -> None:
         """These were started and are given up without a record: they are made again by a later run."""

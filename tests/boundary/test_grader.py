@@ -7,7 +7,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from conftest import DEADLINE_S, start_guest
+from small_host import DEADLINE_S, start_guest
 
 REQUEST = {
     "nonce": "n-1",

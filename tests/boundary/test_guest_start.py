@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DEADLINE_S, LAUNCH, start_guest
+from small_host import DEADLINE_S, LAUNCH, start_guest
 
 import arci
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
@@ -41,12 +42,12 @@ class Snapshot:
 def pod(engine: Engine) -> Snapshot:
     lines = 'COPY data /data/precious\nUSER 10001\nVOLUME ["/data", "/logs"]'
     with image_with(engine, lines, {"data": b"of the image"}) as tag:
-        return within(lambda: take_snapshot(engine, tag))
+        return within(partial(take_snapshot, engine, tag, runtime_image(engine)))
 
 
-async def take_snapshot(engine: Engine, tag: str) -> Snapshot:
+async def take_snapshot(engine: Engine, agent: str, other: str) -> Snapshot:
     api = engine.api
-    run = plan((await runtime(engine)), agent=tag, memory_bytes=80 << 20, pids=99, files=512, cpus=0.5)
+    run = plan(other, agent=agent, memory_bytes=80 << 20, pids=99, files=512, cpus=0.5)
     before = {network["Id"] for network in api.networks()}
     async with DockerIsolation(engine).open(run) as slots, slots.pod(trial()) as pod:
         await pod.start(Role.BOUNDARY, KEEP)
@@ -57,14 +58,7 @@ async def take_snapshot(engine: Engine, tag: str) -> Snapshot:
     roles = {c["Config"]["Labels"][ROLE]: c for c in inspected if c["Config"]["Labels"][ROLE] != "holder"}
     holders = [c for c in inspected if c["Config"]["Labels"][ROLE] == "holder"]
     left = [*of_run(engine, run), *volumes_of_run(engine, run)]
-    images = [api.inspect_image(name)["Id"] for name in (tag, run.manifest.volatile["image_refs"]["boundary"])]
-    return Snapshot(run, *images, roles, holders, (before, during), left)
-
-
-async def runtime(engine: Engine) -> str:
-    from arci.isolation.docker.runtime import ensure_runtime
-
-    return (await ensure_runtime(engine)).image_id
+    return Snapshot(run, api.inspect_image(agent)["Id"], other, roles, holders, (before, during), left)
 
 
 def test_the_three_roles_are_three_containers_and_two_holders_keep_their_namespaces(pod: Snapshot) -> None:

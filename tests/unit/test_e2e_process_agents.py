@@ -1,4 +1,4 @@
-"""Agents that misbehave as local processes: each is a FAIL of its own kind, never an ERROR, and an honest one passes."""
+"""Agents that misbehave, as local processes: each is a FAIL of its own kind, never an ERROR; an honest one passes."""
 
 from __future__ import annotations
 
