@@ -7,14 +7,32 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
-__all__ = ["EXAMPLES", "Finished", "arci", "descriptor", "project", "recorded", "records", "start_arci"]
+from arci.cli import main
+
+__all__ = [
+    "EXAMPLES",
+    "Finished",
+    "arci",
+    "call",
+    "descriptor",
+    "info",
+    "project",
+    "recorded",
+    "records",
+    "start_arci",
+    "started",
+    "until",
+]
+
+T = TypeVar("T")
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 _HANGS_S = 900.0
@@ -32,6 +50,7 @@ class Finished:
     @property
     def json(self) -> Any:
         """Its stdout, which is one JSON document and nothing else."""
+        assert self.stdout, f"exit {self.exit_code}: {self.stderr}"
         return json.loads(self.stdout)
 
     @property
@@ -40,11 +59,15 @@ class Finished:
         return Path(self.json["run"])
 
 
+_CLEAN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from arci.cli import main; main()"
+"""Whoever runs the tests in the background may have SIGINT ignored; these programs must heed it."""
+
+
 def start_arci(*args: object, env: Mapping[str, str | None] | None = None) -> subprocess.Popen[str]:
     """`arci ARGS` at work, in a process group of its own. `env` adds to the environment; None takes a variable away."""
     wanted: dict[str, str | None] = {**os.environ, "GITHUB_STEP_SUMMARY": None, **(env or {})}
     return subprocess.Popen(
-        [sys.executable, "-m", "arci", *map(str, args)],
+        [sys.executable, "-c", _CLEAN, *map(str, args)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -63,6 +86,25 @@ def arci(*args: object, env: Mapping[str, str | None] | None = None) -> Finished
             process.kill()
             raise
     return Finished(process.returncode, stdout, stderr)
+
+
+def until(condition: Callable[[], T], limit_s: float = 60.0) -> T:
+    """What `condition()` gives once it is true. Fails after `limit_s` seconds: a guard, no measurement."""
+    deadline = time.monotonic() + limit_s
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"it did not come to that within {limit_s:g} s"
+        time.sleep(0.02)
+    return value
+
+
+def call(capsys: pytest.CaptureFixture[str], *args: object) -> Finished:
+    """`arci ARGS` within this process: the same, without the time that an interpreter takes to start."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main([str(arg) for arg in args])
+    out, err = capsys.readouterr()
+    assert isinstance(ended.value.code, int)
+    return Finished(ended.value.code, out, err)
 
 
 def recorded(
@@ -100,5 +142,21 @@ def descriptor(directory: Path, document: Mapping[str, Any], name: str = "arci.y
 
 def records(run: Path) -> dict[str, dict[str, Any]]:
     """The records of a run, by trial."""
-    lines = (run / "trials.jsonl").read_text(encoding="utf-8").splitlines()
-    return {record["trial_id"]: record for record in map(json.loads, lines)}
+    return {record["trial_id"]: record for record in _lines(run / "trials.jsonl")}
+
+
+def info(run: Path) -> dict[str, Any]:
+    """`run.json` of a run."""
+    value: dict[str, Any] = json.loads((run / "run.json").read_bytes())
+    return value
+
+
+def started(run: Path) -> set[str]:
+    """Trials of a run whose agents were started, as its events tell it; none while there is no run yet."""
+    path = run / "events.jsonl"
+    return {event["trial_id"] for event in _lines(path) if event["kind"] == "started"} if path.exists() else set()
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    """The objects of a `.jsonl` file. Its last line may be under way."""
+    return [json.loads(line) for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]

@@ -1,47 +1,23 @@
-"""Agents that misbehave, one way per task, and how the trial of each must end on every back end. Data for tests.
-
-The baseline does the same tasks honestly, so every one of its trials passes.
-"""
+"""Agents that misbehave, one way per task, beside a baseline that does the same tasks honestly."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from e2e import descriptor, project
+from ways import DOCKER, PROCESS, Way, agents, by_ways, ways_on
 
-__all__ = ["WAYS", "Way", "check", "experiment", "ways_on"]
-
-
-_PROCESS, _DOCKER = ("process",), ("docker",)
-
-
-@dataclass(frozen=True)
-class Way:
-    """One way to misbehave: the body of an agent, and the record of its trial."""
-
-    name: str
-    body: str
-    outcome: str
-    ending: str
-    exit_code: int | None = None
-    signal: int | None = None
-    detail: str = ""
-    """Part of the record's detail."""
-    on: tuple[str, ...] = ("process", "docker")
-
+__all__ = ["WAYS", "experiment"]
 
 WAYS: tuple[Way, ...] = (
     Way("exits-with-7", "os._exit(7)", "FAIL", "crash", exit_code=7),
     Way("exits-with-0-before-a-result", "os._exit(0)", "FAIL", "crash", exit_code=0),
     Way("exits-with-137", "os._exit(137)", "FAIL", "crash", exit_code=137),
-    Way("exits-with-75", "sys.exit(75)", "FAIL", "crash", exit_code=75, on=_PROCESS),
+    Way("exits-with-75", "sys.exit(75)", "FAIL", "crash", exit_code=75, on=PROCESS),
     Way("kills-itself", "os.kill(os.getpid(), signal.SIGKILL)", "FAIL", "killed", signal=9),
     Way("aborts", "os.abort()", "FAIL", "crash", signal=6),
-    Way("kills-its-parent", "kill_parent(); finish(tools)", "FAIL", "killed", on=_PROCESS),
-    Way("cannot-kill-its-parent", "kill_parent(); return finish(tools)", "PASS", "completed", on=_DOCKER),
+    Way("kills-its-parent", "kill_parent(); finish(tools)", "FAIL", "killed", on=PROCESS),
+    Way("cannot-kill-its-parent", "kill_parent(); return finish(tools)", "PASS", "completed", on=DOCKER),
     Way(
         "raises",
         "raise RuntimeError('no idea')",
@@ -49,9 +25,9 @@ WAYS: tuple[Way, ...] = (
         "crash",
         exit_code=1,
         detail="RuntimeError: no idea",
-        on=_PROCESS,
+        on=PROCESS,
     ),
-    Way("never-ends", "finish(tools); time.sleep(3600)", "FAIL", "timeout", detail="max_seconds", on=_PROCESS),
+    Way("never-ends", "finish(tools); time.sleep(3600)", "FAIL", "timeout", detail="max_seconds", on=PROCESS),
     Way("never-ends-with-a-child", "child(); time.sleep(3600)", "FAIL", "timeout", detail="max_seconds"),
     Way("ignores-signals", "ignore_signals(); time.sleep(3600)", "FAIL", "timeout", detail="max_seconds"),
     Way("leaves-a-child-with-its-stdout", "child(); return finish(tools)", "PASS", "completed", exit_code=0),
@@ -68,7 +44,7 @@ WAYS: tuple[Way, ...] = (
         "FAIL",
         "crash",
         detail="JSON",
-        on=_PROCESS,
+        on=PROCESS,
     ),
     Way("claims-success-and-does-nothing", "return {'success': True}", "FAIL", "completed", exit_code=0),
     Way("floods-its-log", "flood(); return finish(tools)", "PASS", "completed", exit_code=0),
@@ -78,11 +54,11 @@ WAYS: tuple[Way, ...] = (
         "PASS",
         "completed",
         exit_code=0,
-        on=_PROCESS,
+        on=PROCESS,
     ),
-    Way("uses-threads", "threads(tools); return {}", "PASS", "completed", exit_code=0, on=_PROCESS),
-    Way("eats-memory", "hold = bytearray(512 << 20); return {'n': len(hold)}", "FAIL", "oom", on=_DOCKER),
-    Way("loses-a-child-to-memory", "oom_child(); return finish(tools)", "PASS", "completed", on=_DOCKER),
+    Way("uses-threads", "threads(tools); return {}", "PASS", "completed", exit_code=0, on=PROCESS),
+    Way("eats-memory", "hold = bytearray(512 << 20); return {'n': len(hold)}", "FAIL", "oom", on=DOCKER),
+    Way("loses-a-child-to-memory", "oom_child(); return finish(tools)", "PASS", "completed", on=DOCKER),
     Way("makes-many-children", "fork_many(); return finish(tools)", "PASS", "completed"),
 )
 
@@ -115,7 +91,7 @@ _WORLD = """
         return World()
 
 
-    def is_done(task, final_state):
+    def judge(task, final_state):
         return final_state["done"] == 1 and final_state["destroyed"] == 0
 """
 
@@ -241,56 +217,10 @@ _AGENT = """
 """
 
 
-def ways_on(backend: str) -> tuple[Way, ...]:
-    """The ways that are tried on `backend`: those that only need a worker are not paid for twice."""
-    return tuple(way for way in WAYS if backend in way.on)
-
-
 def experiment(directory: Path, backend: str, **changes: Any) -> Path:
-    """A descriptor in which pair i does task i: the baseline honestly, the candidate in the way of the task."""
-    ways = ways_on(backend)
-    _write(directory, ways)
-    document = {
-        "experiment_id": "misbehaviour",
-        "tasks": [{"id": way.name, "task": {"way": way.name}} for way in ways],
-        "toolset": "world:open_world",
-        "contract": {
-            "oracle": "world:is_done",
-            "forbidden_tools": ["destroy"],
-            "max_calls_per_tool": {"ping": 2},
-        },
-        "baseline": {"label": "honest", "agent": "agent:honest", "context": "agents"},
-        "candidate": {"label": "misbehaving", "agent": "agent:run", "context": "agents"},
-        "images": {"project": {"build": {"context": "world"}}},
-        "n_per_arm": len(ways),
-        "budgets": {"max_tool_calls": 8, "max_seconds": 3},
-        "isolation": backend,
-        **changes,
-    }
-    return descriptor(directory, document)
-
-
-def check(way: Way, found: Mapping[str, Mapping[str, Any]]) -> None:
-    """The candidate's trial of that task ended as it should, and the honest one beside it passed."""
-    by_arm = {record["arm"]: record for record in found.values() if record["task_id"] == way.name}
-    honest, record = by_arm["baseline"], by_arm["candidate"]
-    assert honest["outcome"] == "PASS", honest["detail"]
-    blame = None if way.outcome == "PASS" else "agent"
-    assert (record["outcome"], record["ending"], record["blame"]) == (way.outcome, way.ending, blame), record["detail"]
-    assert way.detail in record["detail"]
-    if way.exit_code is not None:
-        assert record["agent"]["exit_code"] == way.exit_code
-    if way.signal is not None:
-        assert record["agent"]["signal"] == way.signal
-
-
-def _write(directory: Path, ways: Sequence[Way]) -> None:
-    """World and oracle in one folder, the agents in another."""
-    bodies = [f"    def {_function(way)}(tools):\n        {way.body}\n" for way in ways]
-    names = ", ".join(f"{way.name!r}: {_function(way)}" for way in ways)
-    run = f"    def run(task, tools, rng):\n        return {{{names}}}[task['way']](tools)\n"
-    project(directory, {"world/world.py": _WORLD, "agents/agent.py": "\n".join([_AGENT, *bodies, run])})
-
-
-def _function(way: Way) -> str:
-    return way.name.replace("-", "_")
+    """Its descriptor, with one trial per arm for each way that is tried on `backend`."""
+    ways = ways_on(WAYS, backend)
+    contract = {"oracle": "world:judge", "forbidden_tools": ["destroy"], "max_calls_per_tool": {"ping": 2}}
+    rules = {"contract": contract, "budgets": {"max_tool_calls": 8, "max_seconds": 3}}
+    changes = {"experiment_id": "misbehaviour", **rules, **changes}
+    return by_ways(directory, backend, ways, world=_WORLD, agent=agents(_AGENT, ways), baseline="honest", **changes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -175,24 +176,29 @@ def test_cancelling_while_a_container_is_being_made_leaves_nothing(fake: Fake, r
 
 def test_cancelling_while_the_engine_creates_leaves_nothing(fake: Fake) -> None:
     """The container is made although nobody wants it any more; its id must not be lost with the one who asked."""
-    original, under_way, go_on = fake.server._create, threading.Event(), threading.Event()
+    original = fake.server._create
+    under_way, made = threading.Event(), threading.Event()
 
-    def slow(*args: object) -> str:
-        if b"agent" in str(args).encode():
-            under_way.set()
-            go_on.wait(LIMIT_S)
-        return original(*args)  # type: ignore[arg-type]
+    def slow(*args: Any) -> str:
+        if args[2]["Labels"]["dev.arci.role"] != "agent":
+            return original(*args)
+        under_way.set()
+        made.wait(0.3)  # an engine that takes its time: long enough for whoever would not wait for it
+        try:
+            return original(*args)
+        finally:
+            made.set()
 
     async def main() -> None:
         with anyio.CancelScope() as scope:
             async with fake.pod() as pod, anyio.create_task_group() as tasks:
-                fake.server._create = slow  # type: ignore[method-assign, assignment]
+                fake.server._create = slow  # type: ignore[method-assign]
                 tasks.start_soon(pod.start, Role.AGENT, AGENT)
                 await until(under_way.is_set)
                 scope.cancel()
-                go_on.set()
 
     within(main)
+    assert made.wait(LIMIT_S)
     assert (fake.server.containers, fake.server.volumes) == ({}, {})
 
 

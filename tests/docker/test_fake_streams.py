@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 from fake_engine import NEVER, Behaviour, FakeContainer
-from pods import KEEP, LIMIT_S, Fake, ended, on_fake, plan, trial, within
+from pods import KEEP, LIMIT_S, Fake, ended, on_fake, plan, trial, until, within
 
 from arci.errors import EngineError
 from arci.isolation.base import ProcessSpec
@@ -117,7 +117,20 @@ def test_a_guest_that_something_else_killed_is_data_and_not_our_kill(fake: Fake,
             end = await agent.wait(30)
             assert end is not None
             assert (end.code, end.killed_by_us, end.oom_killed) == (137, False, oom)
-            assert (await agent.stop(0)).killed_by_us is False  # it was gone before
+
+    within(main)
+
+
+def test_a_stop_that_comes_after_the_end_claims_nothing(fake: Fake) -> None:
+    """N16: 137 is ours only where the engine took our signal."""
+    fake.server.behave = lambda container: container.end(137)
+
+    async def main() -> None:
+        async with fake.pod() as pod:
+            agent = await pod.start(Role.AGENT, AGENT)
+            await until(lambda: fake.server.of_role("agent")[0].state["Status"] == "exited")
+            end = await agent.stop(0)
+            assert (end.code, end.killed_by_us) == (137, False)
 
     within(main)
 

@@ -51,6 +51,7 @@ def dial(address):
     return lambda: socket.create_connection(address, 5).close()
 status = dict(line.split(":\\t", 1) for line in open("/proc/self/status"))
 mounts = [line.split()[4] for line in open("/proc/self/mountinfo")]
+engines = ["/var/run/docker.sock", "/run/docker.sock", "/run/podman/podman.sock"]
 roots = ["/", "/etc", "/usr", "/root", "/opt/arci", "/var", "/run"]
 print(json.dumps({
     "interfaces": sorted(os.listdir("/sys/class/net")),
@@ -66,7 +67,7 @@ print(json.dumps({
     "no new privileges": status["NoNewPrivs"].strip(),
     "seccomp": status["Seccomp"].strip(),
     "wrote": [root for root in roots if attempt(lambda: pathlib.Path(root, "mine").touch())[0] == "ok"],
-    "sockets": [p for p in ("/var/run/docker.sock", "/run/docker.sock", "/run/podman/podman.sock") if os.path.exists(p)],
+    "sockets": [path for path in engines if os.path.exists(path)],
     "mounts": mounts,
     "processes": sorted(int(name) for name in os.listdir("/proc") if name.isdigit()),
     "init memory": attempt(lambda: open("/proc/1/mem", "rb").close()),

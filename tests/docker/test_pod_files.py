@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import tarfile
-from collections.abc import Iterator
 
 import pytest
 from pods import KEEP, LIMIT_S, ended, image_with, plan, python, runtime_image, trial, within
@@ -48,7 +47,7 @@ def isolation(engine: Engine) -> DockerIsolation:
 
 
 @pytest.fixture
-def run(engine: Engine) -> Iterator[RunPlan]:
+def run(engine: Engine) -> RunPlan:
     return plan(runtime_image(engine))
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from e2e import Finished, arci, records
-from misbehaviour import Way, check, experiment, ways_on
+from misbehaviour import WAYS, experiment
+from ways import Way, check, ways_on
 
 from arci.isolation.process.native import find_init
 
@@ -26,7 +27,7 @@ def found(ended: Finished) -> dict[str, dict[str, Any]]:
     return records(ended.run)
 
 
-@pytest.mark.parametrize("way", ways_on("process"), ids=lambda way: way.name)
+@pytest.mark.parametrize("way", ways_on(WAYS, "process"), ids=lambda way: way.name)
 def test_it_ends_as_it_should_beside_an_honest_agent(way: Way, found: dict[str, dict[str, Any]]) -> None:
     check(way, found)
 
