@@ -148,7 +148,7 @@ async def check(job: Job) -> Job:
 
     assert job.isolation is not None
     job.notice("Checking that everything starts.")
-    findings = await preflight(job.manifest, job.isolation, str(uuid.uuid4()))
+    findings = await preflight(job.manifest, job.isolation, str(uuid.uuid4()), workers=job.options.workers)
     for warning in findings.warnings:
         job.observer.warn(warning)
     return replace(job, findings=findings)

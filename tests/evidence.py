@@ -24,7 +24,8 @@ WAYS: tuple[Way, ...] = (
     Way("leaves-programs-and-the-answer", "programs(); return answer()", "PASS", "completed"),
     Way("leaves-a-pipe-beside-it", "make(); os.mkfifo('out/pipe'); return answer()", "PASS", "completed"),
     Way("leaves-a-socket-beside-it", "make(); listen('out/s'); return answer()", "PASS", "completed"),
-    Way("leaves-a-deep-tree", "deep(); return answer()", "PASS", "completed"),
+    Way("leaves-a-tree", "tree(50); return answer()", "PASS", "completed"),
+    Way("leaves-a-deep-tree", "tree(300); return answer()", "FAIL", "evidence", detail="64 directories deep"),
     Way("leaves-odd-names", "odd_names(); return answer()", "PASS", "completed"),
     Way("leaves-what-is-no-text", "make(); raw('out/b', b'\\xff\\x00'); return answer()", "PASS", "completed"),
     Way("leaves-too-many-files", "many(); return answer()", "FAIL", "evidence", detail="files"),
@@ -124,11 +125,11 @@ _AGENT = """
             os.chmod("out/" + name, 0o755)
 
 
-    def deep():
+    def tree(depth):
         make()
         here = os.getcwd()
         os.chdir("out")
-        for _ in range(300):
+        for _ in range(depth):
             os.mkdir("directory")
             os.chdir("directory")
         os.chdir(here)

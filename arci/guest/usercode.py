@@ -23,6 +23,7 @@ def enable(root: str) -> None:
 
     ARCI's runtime comes last, so that `arci.agent` can be imported and nothing is shadowed.
     """
+    sys.pycache_prefix = None  # it was for our own modules: an image's bytecode lies beside its sources
     declared = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]  # -I hid it from the interpreter
     own = [p for p in sys.path if p != _RUNTIME]
     sys.path[:] = [os.path.abspath(root), *declared, *own]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from arci.gate.decision import Decision
 from arci.report.escape import clip, code, markdown
 from arci.report.view import ArmView, ConditionView, ReportView, build_view
-from arci.report.words import bounds, headline, rate, rule, seconds
+from arci.report.words import bounds, headline, prior_run, rate, rule, seconds
 from arci.store.run import StoredRun
 
 __all__ = ["render_markdown"]
@@ -125,7 +125,7 @@ def _circumstances(view: ReportView) -> Iterator[str]:
     if view.phases:
         told = ", ".join(f"{markdown(name)} {seconds(value)}" for name, value in view.phases.items())
         yield f"- median time by phase: {told}"
-    yield from (f"- prior run: {markdown(prior)}" for prior in view.decision.prior_runs)
+    yield from (f"- prior run: {markdown(prior_run(prior))}" for prior in view.decision.prior_runs)
     yield f"- manifest {code(view.decision.manifest_sha256)}, records {code(view.decision.trials_sha256)}"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from arci.gate.decision import Decision
 from arci.report.escape import fold, pad, printable
 from arci.report.view import ArmView, ConditionView, FailureGroup, ReportView, build_view
-from arci.report.words import bounds, headline, rate, rule, seconds
+from arci.report.words import bounds, headline, prior_run, rate, rule, seconds
 from arci.store.run import StoredRun
 
 __all__ = ["render_text"]
@@ -129,7 +129,7 @@ def _circumstances(view: ReportView) -> Iterator[str]:
         told = ", ".join(f"{name} {seconds(value)}" for name, value in view.phases.items())
         yield from fold(f"median time by phase: {told}")
     for prior in view.decision.prior_runs:
-        yield from fold(f"prior run: {prior}")
+        yield from fold(f"prior run: {prior_run(prior)}")
     yield from fold(f"manifest {view.decision.manifest_sha256}")
     yield from fold(f"records  {view.decision.trials_sha256}")
 

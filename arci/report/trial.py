@@ -47,12 +47,12 @@ def _lines(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> It
 
 def _facts(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for label in ("arm", "condition_id", "task_id", "seed", "fingerprint"):
-        yield label.removesuffix("_id"), str(record.get(label))
+        if record.get(label) is not None:
+            yield label.removesuffix("_id"), str(record[label])
     agent = _mapping(record, "agent")
-    yield (
-        "agent",
-        f"exit code {agent.get('exit_code')}, signal {agent.get('signal')}, OOM kills {agent.get('oom_kills')}",
-    )
+    ends = {"exit code": "exit_code", "signal": "signal", "exec errno": "exec_errno", "OOM kills": "oom_kills"}
+    known = [f"{name} {agent[key]}" for name, key in ends.items() if agent.get(key) is not None]
+    yield "agent", ", ".join(known) or "its end is not known"
     yield "claim", f"{_json(agent.get('claim'))} (kept, never counted)"
     if agent.get("failure"):
         yield "failure", _json(agent["failure"])

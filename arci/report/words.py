@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ from arci.gate.decision import Decision
 from arci.model.manifest import Manifest
 from arci.model.trial import Verdict
 
-__all__ = ["bounds", "circumstances", "headline", "rate", "rule", "seconds"]
+__all__ = ["bounds", "circumstances", "headline", "prior_run", "rate", "rule", "seconds"]
 
 
 def headline(decision: Decision) -> str:
@@ -42,6 +43,14 @@ def rate(successes: int, n: int) -> str:
 def seconds(value: float) -> str:
     """`0.25 s`, with more digits where it is short."""
     return f"{value:.2f} s" if value >= 0.1 else f"{value * 1000:.1f} ms"
+
+
+def prior_run(prior: Any) -> str:
+    """An entry of `prior_runs`: one of ours as name and verdict, anything else as its JSON."""
+    if isinstance(prior, Mapping) and set(prior) == {"store", "manifest_sha256", "verdict"}:
+        seal = str(prior["manifest_sha256"])[:12]
+        return f"{prior['store']}: {prior['verdict'] or 'no verdict'} (manifest {seal})"
+    return json.dumps(prior, sort_keys=True, ensure_ascii=False)
 
 
 def rule(decision: Decision) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,6 +11,7 @@ from anyio.abc import TaskGroup
 
 from arci.errors import EngineError
 from arci.isolation.base import Pod, ProcessSpec
+from arci.model.manifest import FaultSpec
 from arci.model.trial import Blame, Role
 from arci.run.attempt import Attempt
 from arci.run.channel import Channel
@@ -38,23 +40,26 @@ async def open_boundary(pod: Pod, attempt: Attempt, group: TaskGroup) -> Channel
     return channel
 
 
-async def await_ready(pod: Pod, attempt: Attempt, channel: Channel, *, with_faults: bool = True) -> None:
+async def await_ready(
+    pod: Pod, attempt: Attempt, channel: Channel, *, faults: Sequence[FaultSpec] | None = None
+) -> None:
     """Says `begin` and waits until the environment stands: `setup_seconds` to start it, as many to list its tools."""
     said = attempt.conversation
     limit_s = 2 * attempt.manifest.budgets.setup_seconds + SLACK_S
     with attempt.measure("ready"):
         with anyio.move_on_after(limit_s):
-            await channel.send(begin_frame(pod, attempt, with_faults=with_faults))
+            await channel.send(begin_frame(pod, attempt, faults))
             await attempt.pulse.until(lambda: said.is_ready or said.is_closed or attempt.has_trouble, limit_s)
         if not said.is_ready and not attempt.has_trouble:
             said.trouble(Blame.HARNESS, f"the boundary was not ready after {limit_s:g} s")
 
 
-def begin_frame(pod: Pod, attempt: Attempt, *, with_faults: bool) -> dict[str, Any]:
-    """The recorder's orders for this trial."""
+def begin_frame(pod: Pod, attempt: Attempt, faults: Sequence[FaultSpec] | None = None) -> dict[str, Any]:
+    """The recorder's orders for this trial. `faults`: other ones than those of the trial's condition."""
     manifest, trial = attempt.manifest, attempt.trial
     contract, budgets = manifest.contract, manifest.budgets
-    faults = manifest.condition(trial.condition_id).faults if with_faults else ()
+    if faults is None:
+        faults = manifest.condition(trial.condition_id).faults
     return {
         "type": "begin",
         "listen": pod.listen,

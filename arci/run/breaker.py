@@ -50,5 +50,5 @@ class Breaker:
         details = "; ".join(f"{r.trial.trial_id}: {r.record['detail']}" for r in self._broken)
         return RunBroken(
             f"the run was stopped: {len(self._broken)} trials in a row broke without the agent's doing: {details}",
-            hint="`arci doctor` says what is wrong; once mended, `arci run --resume` makes the missing trials.",
+            hint="once it is mended, `arci run --resume` makes the missing trials.",
         )

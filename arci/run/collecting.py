@@ -37,5 +37,5 @@ async def _fetch(pod: Pod, path: str, patterns: tuple[str, ...], evidence: Evide
     except FileNotFoundError:
         return
     except ValueError as error:
-        raise EvidenceRefused(f"evidence: {path}: more than {MOST_ARCHIVE_BYTES} bytes ({error})") from error
+        raise EvidenceRefused(f"evidence: {path}: {str(error)[-500:]}") from error
     await to_thread.run_sync(read_archive, data, path, patterns, evidence)

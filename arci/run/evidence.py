@@ -17,6 +17,7 @@ from arci.model.canonical import digest, digest_bytes
 
 __all__ = [
     "MOST_ARCHIVE_BYTES",
+    "MOST_DEPTH",
     "MOST_FILES",
     "MOST_FILE_BYTES",
     "MOST_MEMBERS",
@@ -34,6 +35,8 @@ MOST_TOTAL_BYTES = 16 << 20
 MOST_MEMBERS = 20_000
 """Entries of one archive, whether declared as evidence or not."""
 MOST_ARCHIVE_BYTES = 64 << 20
+MOST_DEPTH = 64
+"""Directories within directories. A back end may refuse deeper trees by itself; here it holds for all of them."""
 _WILD = re.compile(r"[*?\[]")
 _TOKEN = re.compile(r"\[!?\]?[^\]]*\]|.", re.DOTALL)
 
@@ -115,6 +118,8 @@ def _members(archive: tarfile.TarFile, above: str) -> Iterator[tuple[str, tarfil
             raise EvidenceRefused(f"evidence: more than {MOST_MEMBERS} entries in the archive")
         if member.name.startswith("/") or ".." in member.name.split("/"):
             raise EvidenceRefused(f"evidence: the archive leads out of the workdir: {member.name[:200]!r}")
+        if member.isdir() and len(_parts(member.name)) > MOST_DEPTH:
+            raise EvidenceRefused(f"evidence: {member.name[:200]!r} is more than {MOST_DEPTH} directories deep")
         path = "/".join(part for part in (above, *_parts(member.name)) if part)
         if path in seen:
             raise EvidenceRefused(f"evidence: the archive names {path[:200]!r} twice")

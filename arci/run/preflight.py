@@ -32,7 +32,12 @@ _NO_SUCH_PROGRAM = ("ended with 126", "ended with 127")
 
 
 async def preflight(
-    manifest: Manifest, isolation: Isolation, run_id: str, *, host_env: Mapping[str, str] | None = None
+    manifest: Manifest,
+    isolation: Isolation,
+    run_id: str,
+    *,
+    workers: int = 1,
+    host_env: Mapping[str, str] | None = None,
 ) -> Findings:
     """What was found, warnings included. SpecError naming everything that the descriptor must change; ArciError or
     EngineError if the place is not fit. Opens and closes `isolation`; call it before the run store is made."""
@@ -42,7 +47,7 @@ async def preflight(
     if problems:
         raise SpecError(problems)
     plan = RunPlan(run_id, manifest, 1)
-    findings = await isolation.check(plan)
+    findings = await isolation.check(replace(plan, workers=workers))
     if findings.problems:
         raise ArciError("\n".join(findings.problems))
     warnings = [*findings.warnings, *_secret_warnings(setting)]
@@ -102,7 +107,10 @@ class _Probe:
         attempt = self._attempt
         channel = await open_boundary(pod, attempt, group)
         if channel is not None:
-            await await_ready(pod, attempt, channel, with_faults=False)
+            # Of all conditions, so that a custom fault that cannot be loaded is found before trial 1. None is met: no
+            # tool is called.
+            faults = [fault for condition in attempt.manifest.conditions for fault in condition.faults]
+            await await_ready(pod, attempt, channel, faults=faults)
         if self._is_spoilt("environment") or channel is None:
             return
         agent = await start_agent(pod, attempt, self._setting, group)

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
-from fake_engine import IMAGE_ID, Behaviour, FakeEngine, fake_engine, sleep
+from fake_container import IMAGE_ID, Behaviour, sleep
+from fake_engine import FakeEngine, fake_engine
 
 from arci.isolation.base import Exit, Guest, ProcessSpec, RunPlan, TrialPlan
 from arci.isolation.conformance.plan import conformance_plan

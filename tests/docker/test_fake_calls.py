@@ -13,7 +13,8 @@ from pathlib import Path
 
 import anyio
 import pytest
-from fake_engine import FakeContainer, fake_engine
+from fake_container import FakeContainer
+from fake_engine import fake_engine
 from pods import LIMIT_S, Fake, ended, on_fake, trial, until, within
 
 from arci.errors import EngineError

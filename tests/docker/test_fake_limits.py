@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from fake_engine import PROBE, fake_engine
+from fake_container import PROBE
+from fake_engine import fake_engine
 from pods import LIMIT_S
 
 from arci.isolation.docker.isolation import too_few_files

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from fake_engine import NEVER, Behaviour, FakeContainer
+from fake_container import NEVER, Behaviour, FakeContainer
 from pods import KEEP, LIMIT_S, Fake, ended, on_fake, plan, trial, until, within
 
 from arci.errors import EngineError

@@ -137,7 +137,7 @@ async def test_a_secret_too_short_to_mask_is_told() -> None:
     assert any("PIN" in warning for warning in findings.warnings)
 
 
-async def test_no_fault_is_injected_before_trial_1(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_faults_of_every_condition_are_loaded_before_trial_1(monkeypatch: pytest.MonkeyPatch) -> None:
     frames: list[Any] = []
     read = GuestPipes.read_frame
 
@@ -146,5 +146,7 @@ async def test_no_fault_is_injected_before_trial_1(monkeypatch: pytest.MonkeyPat
         return frames[-1]
 
     monkeypatch.setattr(GuestPipes, "read_frame", noted)
-    await check(RUNS, make_manifest(conditions=[condition("c", "falsify", fault())]))
-    assert [frame["faults"] for frame in frames if frame and frame["type"] == "begin"] == [[], []]
+    conditions = [condition("clean", "clean"), condition("c", "falsify", fault())]
+    await check(RUNS, make_manifest(conditions=conditions))
+    begun = [frame["faults"] for frame in frames if frame and frame["type"] == "begin"]
+    assert [[f["name"] for f in faults] for faults in begun] == [["tool_timeout"]] * 2

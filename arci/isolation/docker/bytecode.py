@@ -7,16 +7,18 @@ must never write what a grader of another image will load. Losing it costs time,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import anyio
 
 from arci.errors import EngineError
+from arci.isolation.base import RunPlan
 from arci.isolation.docker.containers import CALL_S, Containers
 from arci.isolation.docker.engine import Engine
+from arci.isolation.docker.labels import HOLDER, labels
 from arci.isolation.docker.recipes import KIND
 from arci.isolation.docker.spec import BYTECODE_DIR, RUNTIME_DIR, ImageFacts, Mount, container_config
-from arci.model.manifest import Isolation
 
 __all__ = ["BytecodeVolumes", "ensure_bytecode", "is_built_on"]
 
@@ -38,10 +40,8 @@ async def ensure_bytecode(
     containers: Containers,
     images: Iterable[ImageFacts],
     runtime: ImageFacts,
-    *,
     runtime_volume: str,
-    limits: Isolation,
-    labels: Mapping[str, str],
+    run: RunPlan,
 ) -> BytecodeVolumes:
     """The volumes of those `images` that are not built on the runtime's own base, made where they are missing."""
     foreign = {image.id: image for image in images if not is_built_on(image, runtime)}
@@ -49,9 +49,7 @@ async def ensure_bytecode(
     for image in foreign.values():
         # The runtime volume's name carries the digest of the library.
         volume = f"arci-bytecode-{runtime_volume.removeprefix('arci-runtime-')}-{image.id.partition(':')[2][:12]}"
-        if await _is_there(containers.engine, volume) or await _compile(
-            containers, image, volume, runtime_volume=runtime_volume, limits=limits, labels=labels
-        ):
+        if await _is_there(containers.engine, volume) or await _compile(containers, image, volume, runtime_volume, run):
             found[image.id] = volume
     return found
 
@@ -75,15 +73,7 @@ async def _is_there(engine: Engine, volume: str) -> bool:
     return (found.get("Labels") or {}).get(KIND) == "bytecode"
 
 
-async def _compile(
-    containers: Containers,
-    image: ImageFacts,
-    volume: str,
-    *,
-    runtime_volume: str,
-    limits: Isolation,
-    labels: Mapping[str, str],
-) -> bool:
+async def _compile(containers: Containers, image: ImageFacts, volume: str, runtime_volume: str, run: RunPlan) -> bool:
     """False where the image has no Python to compile with (it may still run a command), and the volume is gone again.
 
     A half-filled volume does no harm: files in it are whole, and what is missing is compiled in memory.
@@ -94,9 +84,9 @@ async def _compile(
         image,
         ["python3", "-I", "-S", "-c", _SOURCE],
         env={},
-        labels=labels,
+        labels=labels(run.run_id, run.manifest.experiment_id, HOLDER),  # alive while it runs, as a holder is
         network="none",
-        limits=limits,
+        limits=replace(run.manifest.isolation, read_only=True),
         files=None,
         mounts=[Mount(runtime_volume, RUNTIME_DIR), Mount(volume, BYTECODE_DIR, read_only=False)],
         user=_USER,

@@ -12,6 +12,7 @@ import anyio
 
 from arci.errors import EngineError
 from arci.isolation.base import Capability, Findings, RunPlan
+from arci.isolation.docker.bytecode import ensure_bytecode
 from arci.isolation.docker.containers import CALL_S, Containers
 from arci.isolation.docker.engine import Engine, connect
 from arci.isolation.docker.labels import labels
@@ -56,8 +57,13 @@ class DockerIsolation:
         }
         async with _containers(engine) as containers:
             seen = await self._probed(containers, images["runtime"], run)
+            bytecode = await ensure_bytecode(
+                containers, _python_images(run.manifest, images), images["runtime"], runtime.volume, run
+            )
             files = min(run.manifest.isolation.files, seen.files)
-            yield DockerSlots(run, containers, images=images, runtime_volume=runtime.volume, files=files)
+            yield DockerSlots(
+                run, containers, images=images, runtime_volume=runtime.volume, bytecode=bytecode, files=files
+            )
 
     async def check(self, run: RunPlan) -> Findings:
         engine = await self._connected()
@@ -94,6 +100,12 @@ def image_refs(manifest: Manifest) -> Mapping[str, str]:
     if missing:
         raise EngineError("find the images", f"the manifest names none for {', '.join(sorted(missing))}.")
     return refs
+
+
+def _python_images(manifest: Manifest, images: Mapping[str, ImageFacts]) -> list[ImageFacts]:
+    """The images whose own Python runs a guest of ours."""
+    keys = ["boundary", *(arm.name for arm in manifest.arms.values() if arm.kind == "python")]
+    return [images[key] for key in (*keys, *(("grader",) if manifest.grader.kind == "python" else ()))]
 
 
 def too_few_files(workers: int, limit: int) -> tuple[str, ...]:

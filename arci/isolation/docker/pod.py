@@ -16,6 +16,7 @@ from arci.isolation.docker.relay import point_relay
 from arci.isolation.docker.spec import (
     AGENT_PORT,
     BOUNDARY_CAPS,
+    BYTECODE_DIR,
     ENVIRONMENT_UID,
     EVIDENCE_DIR,
     INIT,
@@ -42,6 +43,8 @@ class PodParts:
 
     images: Mapping[str, ImageFacts]
     runtime_volume: str
+    bytecode: Mapping[str, str]
+    """Image id -> volume with the library compiled for its interpreter, where that is not the runtime's."""
     slot_volume: str
     work_volume: str
     agent_holder: DockerGuest
@@ -74,7 +77,8 @@ class DockerPod:
 
     def python(self, role: Role, guest: str, *args: str) -> tuple[str, ...]:
         uid = ("--uid", str(ENVIRONMENT_UID)) if guest == "recorder" else ()
-        return ("python3", "-I", "-S", LAUNCH, guest, *args, *uid)
+        prefix = ("-X", f"pycache_prefix={BYTECODE_DIR}") if self._image(role).id in self._parts.bytecode else ()
+        return ("python3", "-I", "-S", *prefix, LAUNCH, guest, *args, *uid)
 
     async def start(self, role: Role, process: ProcessSpec) -> DockerGuest:
         if role in self._guests:
@@ -114,11 +118,16 @@ class DockerPod:
         """The boundary reads its own stdin; whatever else runs is started, fed and ended by arci-init."""
         return role is not Role.BOUNDARY or process.stdin is not None
 
+    def _image(self, role: Role) -> ImageFacts:
+        return self._parts.images[self._plan.arm if role is Role.AGENT else role.value]
+
     def _config(self, role: Role, process: ProcessSpec) -> dict[str, Any]:
         parts, limits = self._parts, self._run.manifest.isolation
-        image = parts.images[self._plan.arm if role is Role.AGENT else role.value]
+        image = self._image(role)
         argv = process.argv or (*image.entrypoint, *image.cmd)
         mounts = [Mount(parts.runtime_volume, RUNTIME_DIR)]
+        if image.id in parts.bytecode:
+            mounts.append(Mount(parts.bytecode[image.id], BYTECODE_DIR))
         env, user, caps = {"HOME": "/tmp", "TMPDIR": "/tmp", **process.env}, None, limits.caps
         if role is Role.BOUNDARY:
             mounts += [Mount(parts.slot_volume, SLOT_DIR, read_only=False), Mount(parts.work_volume, EVIDENCE_DIR)]

@@ -47,12 +47,20 @@ class DockerSlots:
     """The slots of one run. `images`: `baseline`, `candidate`, `boundary`, `grader`, `runtime` -> facts."""
 
     def __init__(
-        self, run: RunPlan, containers: Containers, *, images: Mapping[str, ImageFacts], runtime_volume: str, files: int
+        self,
+        run: RunPlan,
+        containers: Containers,
+        *,
+        images: Mapping[str, ImageFacts],
+        runtime_volume: str,
+        bytecode: Mapping[str, str],
+        files: int,
     ) -> None:
         self._run = run
         self._containers = containers
         self._images = images
         self._runtime_volume = runtime_volume
+        self._bytecode = bytecode
         self._files = files
         self._idle: dict[str, list[Slot]] = {}
         self._made = 0
@@ -83,6 +91,7 @@ class DockerSlots:
         parts = PodParts(
             images=self._images,
             runtime_volume=self._runtime_volume,
+            bytecode=self._bytecode,
             slot_volume=slot.volume,
             work_volume=volume,
             agent_holder=slot.agent_side,

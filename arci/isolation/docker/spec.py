@@ -15,6 +15,7 @@ from arci.model.manifest import Isolation
 __all__ = [
     "AGENT_PORT",
     "BOUNDARY_CAPS",
+    "BYTECODE_DIR",
     "ENVIRONMENT_UID",
     "EVIDENCE_DIR",
     "INIT",
@@ -32,6 +33,8 @@ __all__ = [
 RUNTIME_DIR = "/opt/arci"
 INIT = f"{RUNTIME_DIR}/bin/arci-init"
 LAUNCH = f"{RUNTIME_DIR}/lib/arci/guest/launch.py"
+BYTECODE_DIR = "/opt/arci-bytecode"
+"""Where an image finds the library compiled for its own interpreter, if that is another than the runtime's."""
 WORKDIR = "/work"
 EVIDENCE_DIR = "/evidence"
 """Where the boundary's container mounts the agent's workdir, read-only, to keep it alive."""
@@ -57,6 +60,8 @@ class ImageFacts:
     entrypoint: tuple[str, ...] = ()
     cmd: tuple[str, ...] = ()
     volumes: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+    """Digests of its layers, the lowest first."""
 
     @classmethod
     def from_inspect(cls, inspect: Mapping[str, Any]) -> ImageFacts:
@@ -69,6 +74,7 @@ class ImageFacts:
             entrypoint=tuple(config.get("Entrypoint") or ()),
             cmd=tuple(config.get("Cmd") or ()),
             volumes=tuple(sorted(config.get("Volumes") or ())),
+            layers=tuple((inspect.get("RootFS") or {}).get("Layers") or ()),
         )
 
 

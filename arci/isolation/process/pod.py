@@ -63,7 +63,7 @@ class ProcessPod:
         under_init = self._init is not None and role is not Role.BOUNDARY
         argv = self._under_init(process) if under_init else process.argv
         try:
-            started = spawn(argv, self._environment(role, process), self.workdir(role))
+            started = spawn(argv, self._environment(role, process), self._start_directory(role))
         except OSError as error:
             return _unstarted(role, argv[0], error, ours=under_init)
         except ValueError as error:  # a NUL in an argument or a variable
@@ -72,6 +72,13 @@ class ProcessPod:
         self._guests.append(guest)
         _feed(guest, role, process, under_init=under_init)
         return guest
+
+    def _start_directory(self, role: Role) -> str:
+        """World and oracle start where their code lies, as in an image; an agent in its private workdir, so that what
+        it writes does not land in a source tree."""
+        workdir = self.workdir(role)
+        source = self.source(role)
+        return source if role in (Role.BOUNDARY, Role.GRADER) and Path(source).is_dir() else workdir
 
     def _under_init(self, process: ProcessSpec) -> tuple[str, ...]:
         status = () if process.status_token is None else ("--status", self.dial)
