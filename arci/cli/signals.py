@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Awaitable, Callable
+from types import FrameType
 from typing import Any, TypeVar
 
 from arci.cli import options
@@ -22,31 +23,46 @@ def run_interruptibly(function: Callable[..., Awaitable[T]], *args: Any) -> T:
 
     Further signals end nothing: a clean-up that is cut short leaves containers behind.
     """
+    import asyncio
+
     import anyio
 
-    from arci.isolation.groups import task_group
-
     received: list[int] = []
-    results: list[T] = []
+    wakes: list[Callable[[], object]] = []
 
-    async def watch(signals: Any, scope: anyio.CancelScope) -> None:
-        async for number in signals:
-            options.notice(_STILL_STOPPING if received else _STOPPING)
-            received.append(number)
-            scope.cancel()
+    def handle(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        for wake in wakes:
+            wake()
 
-    async def main() -> None:
-        with anyio.open_signal_receiver(*_heeded()) as signals:
-            async with task_group() as group:
-                with anyio.CancelScope() as scope:
-                    group.start_soon(watch, signals, scope)
-                    results.append(await function(*args))
-                group.cancel_scope.cancel()
+    async def main() -> T | None:
+        with anyio.CancelScope() as scope:
 
-    anyio.run(main)
+            def stop() -> None:
+                options.notice(_STILL_STOPPING if scope.cancel_called else _STOPPING)
+                scope.cancel()
+
+            loop = asyncio.get_running_loop()
+            wakes.append(lambda: loop.call_soon_threadsafe(stop))
+            if received:  # before there was anything to wake
+                stop()
+            try:
+                return await function(*args)
+            finally:
+                wakes.clear()
+        return None
+
+    before = {number: signal.signal(number, handle) for number in _heeded()}
+    try:
+        result = anyio.run(main)
+    finally:
+        for number, handler in before.items():
+            # A signal on the way out must not change the exit code either.
+            signal.signal(number, signal.SIG_IGN if received else handler)
     if received:
         raise SystemExit(_EXIT_CODES[signal.Signals(received[0])])
-    return results[0]
+    assert result is not None
+    return result
 
 
 def _heeded() -> list[signal.Signals]:

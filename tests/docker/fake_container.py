@@ -16,6 +16,7 @@ NEVER = "0001-01-01T00:00:00Z"
 CLOCK = "2026-01-01T00:00:00Z"
 CLOCK_S = 1_767_225_600
 IMAGE_ID = f"sha256:{'1a' * 32}"
+LAYERS = [f"sha256:{name * 32}" for name in ("b1", "b2", "b3")]
 PROBE = {
     "memory": str(64 << 20),
     "pids": "128",

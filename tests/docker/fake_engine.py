@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
-from fake_container import CLOCK, IMAGE_ID, Behaviour, FakeContainer, behaviour, sleep
+from fake_container import CLOCK, IMAGE_ID, LAYERS, Behaviour, FakeContainer, behaviour, sleep
 
 
 @dataclass
@@ -142,7 +142,8 @@ class FakeEngine:
             )
         if bare.startswith("/images/"):
             name = bare.removeprefix("/images/").removesuffix("/json")
-            return _json(connection, 200, {"Id": IMAGE_ID, "RepoTags": [name, f"{name}-0a"], "Config": {}})
+            image = {"Id": IMAGE_ID, "RepoTags": [name, f"{name}-0a"], "RootFS": {"Layers": LAYERS}, "Config": {}}
+            return _json(connection, 200, image)
         if bare.startswith("/volumes"):
             return self._volume(connection, method, bare.removeprefix("/volumes").strip("/"), body)
         if bare == "/containers/json":

@@ -1,4 +1,4 @@
-"""Grading in whole trials as local processes: hostile evidence, worlds and oracles that break, graders in any language."""
+"""Grading in whole trials as local processes: hostile evidence, worlds and oracles that break, command graders."""
 
 from __future__ import annotations
 
