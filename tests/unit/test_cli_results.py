@@ -44,6 +44,14 @@ def test_allow_inconclusive_forgives_that_verdict_alone(
     assert ended.json["exit_code"] == exit_code
 
 
+def test_a_baseline_of_30_in_200_against_a_candidate_that_always_passes_is_a_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcomes = {"baseline": "P" * 30 + "F" * 170, "candidate": "P" * 200}
+    ended = call(capsys, "gate", make_run(tmp_path, outcomes=outcomes), "--json")
+    assert (ended.exit_code, ended.json["verdict"]) == (0, "PASS")
+
+
 def test_gate_writes_the_same_decision_again_byte_for_byte(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call(capsys, "gate", run)
     first = (run / "decision.json").read_bytes()

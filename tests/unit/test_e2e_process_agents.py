@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,18 @@ def test_a_long_log_keeps_its_exact_size_and_its_end(ended: Finished, found: dic
     record = _candidate(found, "floods-its-log")
     assert record["logs"]["agent"]["stdout"]["bytes"] == 64 * 65536 + len("\nthe last line\n")
     assert arci("logs", ended.run, record["trial_id"]).stdout.endswith("\nthe last line\n")
+
+
+def test_a_log_that_was_changed_is_an_error_that_names_the_trial(
+    ended: Finished, found: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    trial = _candidate(found, "floods-its-log")["trial_id"]
+    run = Path(shutil.copytree(ended.run, tmp_path / "run"))
+    path = next(path for path in (run / "logs").iterdir() if path.read_bytes().endswith(b"\nthe last line\n"))
+    path.write_bytes(path.read_bytes().replace(b"the last line", b"the lost line"))
+    judged = arci("gate", run, "--json")
+    assert judged.exit_code == 3
+    assert any(trial in reason for reason in judged.json["reasons"]), judged.json["reasons"]
 
 
 def test_the_same_crash_with_another_exit_code_has_another_fingerprint(found: dict[str, dict[str, Any]]) -> None:

@@ -83,9 +83,9 @@ def test_the_report_example_blocks_for_the_faulted_condition_alone(tmp_path: Pat
 
 
 def test_a_baseline_that_hardly_ever_passes_does_not_hide_a_better_candidate(tmp_path: Path) -> None:
-    ended = arci("run", _experiment(tmp_path, "hardly", "able", n_per_arm=200), "--out", tmp_path, "--json")
+    ended = arci("run", _experiment(tmp_path, "hardly", "able", n_per_arm=20), "--out", tmp_path, "--json")
     condition = ended.json["conditions"][0]
-    assert (condition["baseline"]["successes"], condition["candidate"]["successes"]) == (30, 200)
+    assert (condition["baseline"]["successes"], condition["candidate"]["successes"]) == (3, 20)
     assert (ended.exit_code, ended.json["verdict"]) == (0, "PASS")
 
 

@@ -1,41 +1,66 @@
-"""A blocking call in a daemon thread: one that was given up must not keep the interpreter from ending."""
+"""A blocking call in a daemon thread: one that was given up must not keep the interpreter from ending.
+
+The library's own worker threads are no daemons: the interpreter would wait for the client's socket timeout. Threads are
+kept and used again, since starting one costs as much as a short call.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from queue import SimpleQueue
 from typing import TypeVar
-
-import anyio
-import anyio.from_thread
-import anyio.lowlevel
 
 __all__ = ["in_thread"]
 
 T = TypeVar("T")
 
+_idle: list[SimpleQueue[Callable[[], None]]] = []
+"""The queues of threads that wait for work, the one used last at the end. Appending and popping are atomic."""
+
 
 async def in_thread(function: Callable[[], T]) -> T:
     """`function()`. Cancelled, it is given up at once: the thread goes on alone, and what comes of it is dropped."""
-    results: list[T] = []
-    errors: list[BaseException] = []
-    done, token = anyio.Event(), anyio.lowlevel.current_token()
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[T] = loop.create_future()
 
     def work() -> None:
         try:
-            results.append(function())
+            result = function()
         except BaseException as error:
-            errors.append(error)
-        with suppress(RuntimeError):  # the event loop has ended meanwhile
-            anyio.from_thread.run_sync(done.set, token=token)
+            _tell(loop, _fail, answer, error)
+        else:
+            _tell(loop, _succeed, answer, result)
 
-    # The library's own worker threads are no daemons: the interpreter would wait for the client's socket timeout.
-    threading.Thread(target=work, daemon=True, name="engine call").start()
-    await done.wait()
-    if errors:
-        try:
-            raise errors[0]
-        finally:
-            errors.clear()  # no cycle between the error and this frame
-    return results[0]
+    try:
+        queue = _idle.pop()
+    except IndexError:
+        queue = SimpleQueue()
+        threading.Thread(target=_serve, args=(queue,), daemon=True, name="engine call").start()
+    queue.put(work)
+    return await answer
+
+
+def _serve(queue: SimpleQueue[Callable[[], None]]) -> None:
+    while True:
+        work = queue.get()
+        work()
+        del work  # what it returned may be large, and this thread may wait long
+        _idle.append(queue)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, what: Callable[..., None], *args: object) -> None:
+    with suppress(RuntimeError):  # the event loop has ended meanwhile
+        loop.call_soon_threadsafe(what, *args)
+
+
+def _succeed(answer: asyncio.Future[T], result: T) -> None:
+    if not answer.done():
+        answer.set_result(result)
+
+
+def _fail(answer: asyncio.Future[T], error: BaseException) -> None:
+    if not answer.done():
+        answer.set_exception(error)

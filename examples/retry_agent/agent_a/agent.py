@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arci.agent import ToolFault
 
 
-def run(task: dict[str, Any], tools: Any, rng: Any) -> dict[str, Any]:
+def run(task: dict, tools, rng) -> dict:
     order_id, sku = task["order_id"], task["sku"]
     if not tools.call("get_reservation", order_id=order_id)["reserved"]:
         tools.note_model_step("no reservation yet: reserve")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arci.agent import ToolFault
 
 ATTEMPTS = 3
 
 
-def call_with_retries(tools: Any, name: str, **arguments: Any) -> Any:
+def call_with_retries(tools, name: str, **arguments):
     """The tool's value, or None when every attempt failed."""
     for _ in range(ATTEMPTS):
         try:
@@ -19,7 +17,7 @@ def call_with_retries(tools: Any, name: str, **arguments: Any) -> Any:
     return None
 
 
-def run(task: dict[str, Any], tools: Any, rng: Any) -> dict[str, Any]:
+def run(task: dict, tools, rng) -> dict:
     order_id, sku = task["order_id"], task["sku"]
     if not tools.call("get_reservation", order_id=order_id)["reserved"]:
         tools.note_model_step("no reservation yet: reserve")

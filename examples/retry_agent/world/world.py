@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 
 class Inventory:
     """One trial's world. `tools` is what the agent may call, `snapshot` what the oracle judges."""
 
-    def __init__(self, task: dict[str, Any], seed: int) -> None:
+    def __init__(self, task: dict, seed: int) -> None:
         self.stock = {task["sku"]: task["stock"]}
-        self.reservations: dict[str, dict[str, Any]] = {}
-        self.confirmed: list[dict[str, Any]] = []
+        self.reservations: dict[str, dict] = {}
+        self.confirmed: list[dict] = []
         self.transient_failures = 4 if random.Random(f"{seed}:backend-confirm").random() < 0.04 else 0
         if random.Random(f"{seed}:reservation").random() < 0.65:
             self.reserve(task["order_id"], task["sku"], task["quantity"])
@@ -28,7 +27,7 @@ class Inventory:
         count: int = self.stock.get(sku, 0)
         return count
 
-    def get_reservation(self, order_id: str) -> dict[str, Any]:
+    def get_reservation(self, order_id: str) -> dict:
         """Whether the order has a reservation, and of how many."""
         held = self.reservations.get(order_id)
         return {"reserved": held is not None, "quantity": held["quantity"] if held else 0}
@@ -54,9 +53,9 @@ class Inventory:
         self.confirmed.append({"order_id": order_id, "sku": sku, "quantity": held["quantity"]})
         return True
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> dict:
         return {"stock": self.stock, "reservations": self.reservations, "confirmed": self.confirmed}
 
 
-def open_world(task: dict[str, Any], seed: int) -> Inventory:
+def open_world(task: dict, seed: int) -> Inventory:
     return Inventory(task, seed)
