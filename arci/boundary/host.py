@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import select
 
@@ -10,6 +9,7 @@ from arci.boundary.message import Control
 from arci.boundary.outlet import Outlet
 from arci.wire.framing import MAX_CONTROL_BYTES, LineDecoder
 from arci.wire.jsonrpc import encode
+from arci.wire.quickjson import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class HostPort:
 
 def _object(line: bytes) -> Dict[str, Any]:
     try:
-        frame = json.loads(line)
+        frame = loads(line)
     except ValueError:
         return {}
     return frame if isinstance(frame, dict) else {}

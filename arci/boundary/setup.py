@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from arci.boundary.peer import ANSWERED, OVERDUE
-from arci.model.canonical import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ class Setup:
             return
         self.tools = tools
         self._journal.phase = "trial"
-        self._journal.tell("ready", tools=tools, tools_sha256=digest(tools))
+        self._journal.tell("ready", tools=tools)
         self._end()
 
     def _succeeded(self, how: str, frame: Optional[Response], step: str) -> bool:

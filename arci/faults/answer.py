@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from arci.wire.quickjson import dumps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ def text_of(value: Any) -> str:
     """The text of a value: a string as it is, anything else as compact JSON. ValueError or TypeError if not JSON."""
     if isinstance(value, str):
         return value
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return dumps(value)
 
 
 class Answer:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
 from arci.guest import usercode
 from arci.guest.options import options
+from arci.wire.quickjson import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ def main(argv: Sequence[str]) -> int:
     out = os.dup(1)
     os.dup2(2, 1)  # whatever the oracle prints goes to the log; the frame has the stream to itself
     asked = options(argv, ["ref", "root"])
-    request = json.loads(_read_all(0))
+    request = loads(_read_all(0))
     verdict = grade(asked["ref"], asked["root"], request)
     frame = {"type": "grade", "nonce": request["nonce"], **verdict}
     sys.stdout.flush()
-    _write_all(out, json.dumps(frame).encode("ascii") + b"\n")
+    _write_all(out, dumps(frame, ascii_only=True).encode("ascii") + b"\n")
     sys.stderr.flush()
     # Not sys.exit: a thread that the oracle left behind must not hold back a verdict that was given.
     os._exit(0 if "success" in verdict else 1)

@@ -22,7 +22,7 @@ EVENTS_SENT = "events sent"
 
 
 def _ready() -> dict[str, Any]:
-    return {"type": "ready", "tools": [], "tools_sha256": "0" * 64}
+    return {"type": "ready", "tools": []}
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ class Conversation:
 
     def __init__(self) -> None:
         self.is_ready = False
-        self.tools_sha256: str | None = None
         self.tools: list[dict[str, Any]] = []
         self.init = InitReport()
         self.is_worker_ready = False
@@ -63,9 +62,11 @@ class Conversation:
         self.is_closed = True
 
     def _ready(self, frame: dict[str, Any]) -> None:
-        self.tools_sha256 = _text(frame, "tools_sha256")
+        tools = frame.get("tools")
+        if not isinstance(tools, list):
+            raise FrameError("`ready` without a list of tools")
         self.is_ready = True
-        self.tools = [tool for tool in frame.get("tools", []) if isinstance(tool, dict)]
+        self.tools = [tool for tool in tools if isinstance(tool, dict)]
 
     def _status(self, frame: dict[str, Any]) -> None:
         status = _text(frame, "status")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from arci.wire.quickjson import dumps, loads
 from arci.wire.strict import read, shape_problem
 
 TYPE_CHECKING = False
@@ -105,7 +104,7 @@ def parse(line: bytes) -> Frame:
 
 def parse_trusted(line: bytes) -> Frame:
     """The same for a line of ARCI's own programs: its shape is not limited and ambiguity not looked for."""
-    value = json.loads(line)
+    value = loads(line)
     return _frame(value, []) if isinstance(value, dict) else Bad(INVALID_REQUEST, "a message is an object")
 
 
@@ -165,7 +164,7 @@ def encode(value: Any) -> bytes:
 
     A lone surrogate is written as its escape.
     """
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = dumps(value)
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
@@ -174,7 +173,7 @@ def encode_strict(value: Any, limit_bytes: int) -> bytes:
 
     Refused: NaN, lone surrogates, a line over `limit_bytes`, too deep or too many values.
     """
-    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = dumps(value)
     line = text.encode("utf-8")
     if len(line) > limit_bytes:
         raise ValueError(f"{len(line)} bytes of JSON; at most {limit_bytes} are allowed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from arci.wire.quickjson import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def read(line: bytes) -> Tuple[Any, List[str]]:
     """
     text = line.decode("utf-8")
     reader = _Reader()
-    value = json.loads(text, object_pairs_hook=reader.pairs, parse_constant=reader.constant, parse_float=reader.number)
+    value = loads(text, object_pairs_hook=reader.pairs, parse_constant=reader.constant, parse_float=reader.number)
     if ("\\ud" in text or "\\uD" in text) and _has_lone_surrogate(value):
         reader.problems.append("lone surrogate in a string")
     return value, reader.problems
@@ -103,7 +103,7 @@ def read(line: bytes) -> Tuple[Any, List[str]]:
 
 def _has_lone_surrogate(value: Any) -> bool:
     try:
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
+        dumps(value).encode("utf-8")
     except UnicodeEncodeError:
         return True
     return False

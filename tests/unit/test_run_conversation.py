@@ -22,7 +22,7 @@ def told(*said: dict[str, Any]) -> Conversation:
     return conversation
 
 
-READY = {"type": "ready", "tools": [{"name": "t"}], "tools_sha256": "0" * 64}
+READY = {"type": "ready", "tools": [{"name": "t"}]}
 END = {"type": "end", "count": 1}
 EVENT = {"type": "event", "event": {"kind": "tool_start", "tool": "t"}}
 STARTED = {"type": "status", "status": "started"}

@@ -372,7 +372,7 @@ async def test_an_agent_that_goes_down_with_its_boundary_did_not_fail() -> None:
     """The agent's end is seen first, the boundary's after it, as an engine may well tell them."""
 
     said = [
-        {"type": "ready", "tools": [], "tools_sha256": "0" * 64},
+        {"type": "ready", "tools": []},
         {"type": "status", "status": "started"},
         {"type": "status", "status": "worker_ready"},
     ]
