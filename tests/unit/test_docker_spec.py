@@ -119,3 +119,10 @@ def test_137_of_its_own_choice_and_137_of_ours_differ() -> None:
     assert (chosen.code, chosen.killed_by_us) == (137, False)
     assert (ours.code, ours.killed_by_us) == (137, True)
     assert exit_of_state({**STATE, "ExitCode": 7}, killed_by_us=True).killed_by_us is False
+
+
+def test_a_workdir_that_is_no_volume_is_limited_all_the_same() -> None:
+    host = _config(mounts=[], scratch=("/work",))["HostConfig"]
+    assert f"size={256 << 20}" in host["Tmpfs"]["/work"]
+    assert "nr_inodes=" in host["Tmpfs"]["/work"]
+    assert "/data" in host["Tmpfs"], "and the image's other volumes stay masked"

@@ -87,7 +87,7 @@ def _document(limits: Mapping[str, Any], volatile: Mapping[str, Any]) -> dict[st
             "tool_seconds": 30.0,
         },
         "isolation": limits,
-        "evidence": [],
+        "evidence": ["**"],
         "secrets": [],
         "prior_runs": [],
         "project_source": ".",

@@ -46,7 +46,8 @@ class PodParts:
     bytecode: Mapping[str, str]
     """Image id -> volume with the library compiled for its interpreter, where that is not the runtime's."""
     slot_volume: str
-    work_volume: str
+    work_volume: str | None
+    """None: no evidence is declared, so the workdir may go with the agent (two engine calls fewer per trial)."""
     agent_holder: DockerGuest
     trusted_holder: DockerGuest
     socket_path: str
@@ -58,7 +59,7 @@ class DockerPod:
     def __init__(self, run: RunPlan, plan: TrialPlan, containers: Containers, parts: PodParts) -> None:
         self.listen = f"unix:{parts.socket_path}"
         self.dial = f"tcp:127.0.0.1:{AGENT_PORT}"
-        self.work_volume = parts.work_volume
+        self.volumes = () if parts.work_volume is None else (parts.work_volume,)
         self._run = run
         self._plan = plan
         self._containers = containers
@@ -93,8 +94,8 @@ class DockerPod:
 
     async def get(self, role: Role, path: str, limit_bytes: int) -> bytes:
         keeper = self._guests.get(Role.BOUNDARY)
-        if role is not Role.AGENT or keeper is None:
-            raise EngineError("read a workdir", f"no living container holds the {role}'s workdir.")
+        if role is not Role.AGENT or keeper is None or not self.volumes:
+            raise EngineError("read a workdir", f"nothing keeps the {role}'s workdir: evidence must be declared.")
         return await fetch(self._containers.engine, keeper.container_id, EVIDENCE_DIR, path, limit_bytes)
 
     async def end(self) -> None:
@@ -130,13 +131,14 @@ class DockerPod:
             mounts.append(Mount(parts.bytecode[image.id], BYTECODE_DIR))
         env, user, caps = {"HOME": "/tmp", "TMPDIR": "/tmp", **process.env}, None, limits.caps
         if role is Role.BOUNDARY:
-            mounts += [Mount(parts.slot_volume, SLOT_DIR, read_only=False), Mount(parts.work_volume, EVIDENCE_DIR)]
+            mounts.append(Mount(parts.slot_volume, SLOT_DIR, read_only=False))
+            mounts += [Mount(volume, EVIDENCE_DIR) for volume in self.volumes]
             user, caps = "0:0", BOUNDARY_CAPS
         if self._has_init(role, process):
             status = ("--status", self.dial) if process.status_token is not None else ()
             argv = (INIT, "init", *status, "--", *argv)
         if role is Role.AGENT:
-            mounts.append(Mount(parts.work_volume, WORKDIR, read_only=False))
+            mounts += [Mount(volume, WORKDIR, read_only=False) for volume in self.volumes]
             env = {**env, "HOME": WORKDIR, **process.env}
             user = str(_AUTO_UID + parts.slot_number) if limits.user == "auto" else limits.user
         elif role is Role.GRADER:
@@ -151,6 +153,7 @@ class DockerPod:
             limits=limits if role is Role.AGENT else replace(limits, read_only=True),
             files=parts.files,
             mounts=mounts,
+            scratch=(WORKDIR,) if role is Role.AGENT and not self.volumes else (),
             user=user,
             caps=caps,
         )

@@ -81,13 +81,7 @@ class DockerSlots:
 
     async def _open_pod(self, slot: Slot, plan: TrialPlan) -> DockerPod:
         name = secrets.token_hex(12)
-        volume = await self._containers.make_volume(
-            workdir_volume(
-                f"arci-work-{name}",
-                labels=self._labels("workdir", plan.trial_id),
-                size_bytes=self._run.manifest.isolation.disk_bytes,
-            )
-        )
+        volume = await self._make_workdir(name, plan) if self._run.manifest.evidence else None
         parts = PodParts(
             images=self._images,
             runtime_volume=self._runtime_volume,
@@ -102,13 +96,19 @@ class DockerSlots:
         )
         return DockerPod(self._run, plan, self._containers, parts)
 
+    async def _make_workdir(self, name: str, plan: TrialPlan) -> str:
+        """The agent's workdir as a volume, which outlives the agent: where there is evidence to read from it."""
+        labels = self._labels("workdir", plan.trial_id)
+        size = self._run.manifest.isolation.disk_bytes
+        return await self._containers.make_volume(workdir_volume(f"arci-work-{name}", labels=labels, size_bytes=size))
+
     async def _close_pod(self, pod: DockerPod, slot: Slot) -> None:
         is_quiet = False
         try:
             await pod.end()
             is_quiet = True
         finally:
-            self._give_back(slot, pod.guests, (pod.work_volume,), is_usable=is_quiet)
+            self._give_back(slot, pod.guests, pod.volumes, is_usable=is_quiet)
 
     def _give_back(
         self, slot: Slot, guests: tuple[DockerGuest, ...], volumes: tuple[str, ...], *, is_usable: bool = True

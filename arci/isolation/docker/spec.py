@@ -46,7 +46,6 @@ HOLDER_USER = "65533:65533"
 BOUNDARY_CAPS = ("KILL", "SETGID", "SETUID")
 """The boundary runs the environment under another uid and must be able to end it."""
 
-_SCRATCH = "rw,exec,nosuid,nodev,mode=1777"
 _SHM_BYTES = 64 << 20
 
 
@@ -95,16 +94,17 @@ def container_config(
     limits: Isolation,
     files: int | None,
     mounts: Sequence[Mount] = (),
+    scratch: Sequence[str] = (),
     user: str | None = None,
     caps: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The create request of one guest. `network` is a container id to join, or `none`; `files` is already clamped.
 
-    `files` None leaves the engine's own limit, which is how it is found out.
+    `files` None leaves the engine's own limit, which is how it is found out. `scratch`: paths, beside /tmp, that are
+    writable, limited, and gone with the container.
     """
-    masked = [path for path in image.volumes if path not in {m.target for m in mounts}]
-    size = f"size={limits.disk_bytes}"
-    tmpfs = dict.fromkeys(("/tmp", *masked), f"{_SCRATCH},{size}")
+    masked = [path for path in image.volumes if path not in {*scratch, *(m.target for m in mounts)}]
+    tmpfs = dict.fromkeys(("/tmp", *scratch, *masked), f"rw,exec,nosuid,nodev,mode=1777,{_room(limits.disk_bytes)}")
     host: dict[str, Any] = {
         "AutoRemove": False,
         "Binds": None,
@@ -175,13 +175,18 @@ def holder_config(
 def workdir_volume(name: str, *, labels: Mapping[str, str], size_bytes: int) -> dict[str, Any]:
     """Arguments of a volume that the local driver keeps in memory, limited in bytes and in files."""
     # A new volume is root's; the agent may be any uid, so the mode is open: only this trial's guests mount it.
-    options = f"size={size_bytes},mode=0777,nr_inodes={max(1024, size_bytes // 4096)},nosuid,nodev"
+    options = f"{_room(size_bytes)},mode=0777,nosuid,nodev"
     return {
         "name": name,
         "driver": "local",
         "driver_opts": {"type": "tmpfs", "device": "tmpfs", "o": options},
         "labels": dict(labels),
     }
+
+
+def _room(size_bytes: int) -> str:
+    """Limits of a file system in memory: bytes, and files, whose own room would else be without limit."""
+    return f"size={size_bytes},nr_inodes={max(1024, size_bytes // 4096)}"
 
 
 def _mount(mount: Mount) -> dict[str, Any]:
