@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from arci.isolation.docker import engine as engine_module
 
 
 @pytest.fixture(autouse=True)
-def _no_engine_without_the_marker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _no_engine_without_the_marker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.node.get_closest_marker("docker") is None:
         monkeypatch.setattr(
             engine_module, "FORBIDDEN", "this test is not marked with @pytest.mark.docker, so it may not use an engine"
         )
-    yield
 
 
 @pytest.fixture(scope="session")

@@ -18,11 +18,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def engine() -> Iterator[Engine]:
+def engine() -> Engine:
     """The engine that ARCI itself would use."""
     import anyio
 
-    yield anyio.run(connect)
+    return anyio.run(connect)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -19,7 +19,9 @@ def _volume(name: str, run: str, created: str = "2020-01-01T00:00:00Z") -> dict[
 
 def test_a_run_whose_holders_are_dead_is_dead_with_its_volumes() -> None:
     found = dead_leftovers(
-        [_container("h", "a", HOLDER, "exited"), _container("x", "a", "agent", "exited")], [_volume("v", "a")], now_s=NOW
+        [_container("h", "a", HOLDER, "exited"), _container("x", "a", "agent", "exited")],
+        [_volume("v", "a")],
+        now_s=NOW,
     )
     assert found.run_ids == ("a",)
     assert set(found.containers) == {"h", "x"}

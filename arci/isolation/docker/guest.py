@@ -63,6 +63,8 @@ class DockerGuest:
         except ValueError as error:
             self._broken = str(error)
         finally:
+            # Both outputs are at their end, so the guest is; an engine need not read what is still sent to its stdin.
+            self._stream.close()
             self._ended.set()
             self._tell()
 
