@@ -28,4 +28,6 @@ class Terms:
         self.budget_steps: int = budgets["max_model_steps"]
         self.tool_s = float(budgets["tool_seconds"])
         self.setup_s = float(budgets["setup_seconds"])
+        self.is_rehearsal = bool(begin.get("rehearsal", False))
+        """A worker that is ready waits for ever: it is only to be seen whether it starts."""
         self.faults: List[Dict[str, Any]] = list(begin["faults"])

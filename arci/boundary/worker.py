@@ -64,7 +64,8 @@ class WorkerRequests:
             if not self._is_ready:
                 self._is_ready = True
                 self._journal.tell("status", status="worker_ready")
-            caller.answer({})
+            if not self._terms.is_rehearsal:
+                caller.answer({})
 
         self._setup.when_ready(tell)
 

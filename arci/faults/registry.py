@@ -45,14 +45,17 @@ BUILTIN: Dict[str, Kind] = {
 def make_fault(name: str, params: Mapping[str, Any], load: Callable[[str], Any]) -> Fault:
     """The fault `name`: a built-in, or `module:function`, a factory `(params: dict) -> object with before and after`.
 
-    `load` turns such a reference into the factory. ValueError if the name is unknown, the params are wrong or the
-    factory's object lacks a hook; what the factory raises passes through.
+    `load` turns such a reference into the factory. ValueError, naming the fault, if the name is unknown, the params
+    are wrong, the factory cannot be loaded or raises, or its object lacks a hook.
     """
     if name in BUILTIN:
         return BUILTIN[name].make(params)
     if ":" not in name:
         raise ValueError(f"fault {name!r}: unknown; one of {', '.join(BUILTIN)}, or module:function, is allowed")
-    fault = load(name)(dict(params))
+    try:
+        fault = load(name)(dict(params))
+    except Exception as error:
+        raise ValueError(f"fault {name}: {type(error).__name__}: {error}") from error
     for hook in ("before", "after"):
         if not callable(getattr(fault, hook, None)):
             raise ValueError(f"fault {name}: its {type(fault).__name__} has no method {hook!r}")

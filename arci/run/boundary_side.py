@@ -41,25 +41,25 @@ async def open_boundary(pod: Pod, attempt: Attempt, group: TaskGroup) -> Channel
 
 
 async def await_ready(
-    pod: Pod, attempt: Attempt, channel: Channel, *, faults: Sequence[FaultSpec] | None = None
+    pod: Pod, attempt: Attempt, channel: Channel, *, rehearsed: Sequence[FaultSpec] | None = None
 ) -> None:
     """Says `begin` and waits until the environment stands: `setup_seconds` to start it, as many to list its tools."""
     said = attempt.conversation
     limit_s = 2 * attempt.manifest.budgets.setup_seconds + SLACK_S
     with attempt.measure("ready"):
         with anyio.move_on_after(limit_s):
-            await channel.send(begin_frame(pod, attempt, faults))
+            await channel.send(begin_frame(pod, attempt, rehearsed))
             await attempt.pulse.until(lambda: said.is_ready or said.is_closed or attempt.has_trouble, limit_s)
         if not said.is_ready and not attempt.has_trouble:
             said.trouble(Blame.HARNESS, f"the boundary was not ready after {limit_s:g} s")
 
 
-def begin_frame(pod: Pod, attempt: Attempt, faults: Sequence[FaultSpec] | None = None) -> dict[str, Any]:
-    """The recorder's orders for this trial. `faults`: other ones than those of the trial's condition."""
+def begin_frame(pod: Pod, attempt: Attempt, rehearsed: Sequence[FaultSpec] | None = None) -> dict[str, Any]:
+    """The recorder's orders for this trial. `rehearsed`: it is only to be seen whether everything starts, these faults
+    instead of the condition's among it; the agent's work does not begin."""
     manifest, trial = attempt.manifest, attempt.trial
     contract, budgets = manifest.contract, manifest.budgets
-    if faults is None:
-        faults = manifest.condition(trial.condition_id).faults
+    faults = manifest.condition(trial.condition_id).faults if rehearsed is None else rehearsed
     return {
         "type": "begin",
         "listen": pod.listen,
@@ -77,6 +77,7 @@ def begin_frame(pod: Pod, attempt: Attempt, faults: Sequence[FaultSpec] | None =
             "setup_seconds": budgets.setup_seconds,
         },
         "faults": [asdict(fault) for fault in faults],
+        "rehearsal": rehearsed is not None,
     }
 
 

@@ -107,10 +107,9 @@ class _Probe:
         attempt = self._attempt
         channel = await open_boundary(pod, attempt, group)
         if channel is not None:
-            # Of all conditions, so that a custom fault that cannot be loaded is found before trial 1. None is met: no
-            # tool is called.
+            # Of all conditions, so that a custom fault that cannot be made is found before trial 1.
             faults = [fault for condition in attempt.manifest.conditions for fault in condition.faults]
-            await await_ready(pod, attempt, channel, faults=faults)
+            await await_ready(pod, attempt, channel, rehearsed=faults)
         if self._is_spoilt("environment") or channel is None:
             return
         agent = await start_agent(pod, attempt, self._setting, group)

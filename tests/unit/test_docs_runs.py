@@ -151,20 +151,23 @@ def test_the_first_experiment_goes_as_its_page_says(tmp_path: Path) -> None:
     assert (again.code, (tmp_path / "runs" / "pay-order.1").is_dir()) == (0, True)
 
 
-def faulty(place: Path, params: str) -> Ran:
-    """The first experiment under the fault of the guide, with these params."""
+def write_faulty(place: Path, params: str, change: tuple[str, str] = ("", "")) -> None:
+    """The first experiment under the fault of the guide, with these params, and perhaps other source."""
     guide = page("docs/how-to/add-a-fault.md")
     (conditions,) = [block.text for block in blocks(guide, "yaml")]
     shown = files(page("docs/how-to/first-experiment.md"))
     head, _, rest = shown["arci.yaml"].partition("conditions:\n")
     rest = rest[rest.index("n_per_arm") :]
     descriptor = head + conditions.replace("percent: 10", params) + rest
-    write(place, {**shown, "world/faults.py": files(guide)["world/faults.py"], "arci.yaml": descriptor})
-    return ran(place, "pay-order", "--n", "8")
+    source = files(guide)["world/faults.py"]
+    write(
+        place, {**shown, "world/faults.py": source.replace(*change) if change[0] else source, "arci.yaml": descriptor}
+    )
 
 
 def test_the_fault_of_the_guide_changes_what_the_agent_gets(tmp_path: Path) -> None:
-    run = faulty(tmp_path, "percent: 10")
+    write_faulty(tmp_path, "percent: 10")
+    run = ran(tmp_path, "pay-order", "--n", "8")
     records = run.lines("trials.jsonl")
     assert {record["outcome"] for record in records} == {"FAIL"}
     for record in records:
@@ -172,8 +175,17 @@ def test_the_fault_of_the_guide_changes_what_the_agent_gets(tmp_path: Path) -> N
         assert record["final_state"]["charges"] == [record["final_state"]["price"] // 10]
 
 
-def test_a_fault_that_raises_is_an_error_of_the_environment(tmp_path: Path) -> None:
-    run = faulty(tmp_path, "percent: nothing")
+def test_a_fault_that_cannot_be_made_refuses_the_run(tmp_path: Path) -> None:
+    write_faulty(tmp_path, "percent: 10", ("def half_price", "def third_price"))
+    done = arci(tmp_path, "run", "--n", "8")
+    assert done.returncode == 64
+    assert "faults:half_price" in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_hook_that_raises_is_an_error_of_the_environment(tmp_path: Path) -> None:
+    write_faulty(tmp_path, "percent: 10", ("return Replace(", "return Replaced("))
+    run = ran(tmp_path, "pay-order", "--n", "8")
     records = run.lines("trials.jsonl")
     assert run.code == 3
     assert {(record["outcome"], record["blame"]) for record in records} == {("ERROR", "environment")}

@@ -7,6 +7,8 @@ import json
 import os
 import resource
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from runs import make_run
@@ -18,14 +20,20 @@ from arci.store.files import AppendFile, Lock, replace_file
 from arci.store.lines import read_lines
 
 
-@pytest.fixture
-def file_size_limit():
-    """Sets the largest size a file may reach; the next byte beyond it is an OSError, as on a full disk."""
+@contextmanager
+def file_size_limit(size: int) -> Iterator[None]:
+    """No file may grow beyond `size` within: the next byte is an OSError, as on a full disk.
+
+    It holds for the whole process, pytest's own output included, so nothing but the call under test belongs inside.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    signal.signal(signal.SIGXFSZ, before)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
 
 
 def test_a_torn_line_is_cut_at_every_byte_and_never_fused_with_the_next_record(tmp_path, monkeypatch):  # N73
@@ -55,14 +63,12 @@ def test_a_file_that_is_one_torn_line_is_emptied(tmp_path):
     assert path.read_bytes() == b""
 
 
-def test_an_append_that_finds_no_room_leaves_nothing_and_the_next_one_is_whole(tmp_path, file_size_limit):
+def test_an_append_that_finds_no_room_leaves_nothing_and_the_next_one_is_whole(tmp_path):
     path = tmp_path / "events.jsonl"
     file = AppendFile(path)
     file.append(b'{"a":1}\n')
-    file_size_limit(12)  # room for four bytes of the next line
-    with pytest.raises(StoreError, match=r"events\.jsonl: File too large"):
+    with file_size_limit(12), pytest.raises(StoreError, match=r"events\.jsonl: File too large"):
         file.append(b'{"b":2}\n')
-    file_size_limit(100)
     assert path.read_bytes() == b'{"a":1}\n'
     file.append(b'{"c":3}\n')
     assert [line.value for line in read_lines(path)] == [{"a": 1}, {"c": 3}]
@@ -90,13 +96,11 @@ def test_each_append_is_one_write_and_one_sync(tmp_path, monkeypatch):
     file.close()
 
 
-def test_a_replacement_that_fails_leaves_the_old_file_whole(tmp_path, file_size_limit):
+def test_a_replacement_that_fails_leaves_the_old_file_whole(tmp_path):
     path = tmp_path / "run.json"
     replace_file(path, b"old")
-    file_size_limit(3)
-    with pytest.raises(StoreError, match=r"run\.json: File too large"):
+    with file_size_limit(3), pytest.raises(StoreError, match=r"run\.json: File too large"):
         replace_file(path, b"newer")
-    file_size_limit(100)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
 
