@@ -15,15 +15,15 @@ from typing import Any
 import anyio
 from anyio import to_thread
 
-from arci.errors import Problem, SpecError, UsageError
+from arci.errors import UsageError
 from arci.gate.decision import Decision, decision_bytes
 from arci.isolation.base import Findings, Isolation
 from arci.manifest.descriptor import Descriptor, Overrides, load_descriptor
-from arci.manifest.images import image_requests
 from arci.manifest.schedule import schedule
 from arci.manifest.seal import is_manifest, load_manifest, seal
 from arci.model.manifest import Manifest
 from arci.run.observe import Observer, Silent
+from arci.sealing import hold_to_seal, identities, runtime_sha256
 from arci.store.prior import prior_runs, refuse_existing
 from arci.store.reader import read_run
 from arci.store.resume import resume_run
@@ -125,18 +125,16 @@ async def place(job: Job) -> Job:
 
 
 async def resolve_and_seal(job: Job) -> Job:
-    """Give every image its identity, and seal. A manifest that came sealed is kept, and its images are looked up."""
-    from arci.isolation.docker.payload import runtime_sha256
-
+    """Give every image its identity, and seal. A manifest that came sealed is kept: what it names must be here."""
     if job.descriptor is None:
-        return job
-    descriptor = job.descriptor
-    images, volatile = await _identities(job, descriptor)
+        return replace(job, document=await hold_to_seal(job.document or {}, where=str(job.options.path)))
+    descriptor, options = job.descriptor, job.options
+    images, volatile = await identities(descriptor, build_ca=options.build_ca, notice=job.notice)
     document = seal(
         descriptor,
         images=images,
         runtime_sha256=runtime_sha256(),
-        prior_runs=_earlier_runs(job.options, descriptor.experiment_id),
+        prior_runs=_earlier_runs(options, descriptor.experiment_id),
         volatile={**volatile, "descriptor": str(descriptor.path), "sealed_at": utc_now()},
     )
     return replace(job, document=document)
@@ -238,36 +236,3 @@ async def _through(steps: tuple[Callable[[Job], Any], ...], job: Job) -> Job:
     for step in steps:
         job = await step(job)
     return job
-
-
-async def _identities(job: Job, descriptor: Descriptor) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The manifest's `images`, and what of them holds on this engine alone."""
-    if descriptor.backend == "docker":
-        return await _engine_identities(job, descriptor)
-    from arci.manifest.identity import process_images
-
-    try:
-        return process_images(descriptor.root, descriptor.sources), {}
-    except OSError as error:
-        raise SpecError([Problem(str(error.filename or descriptor.root), "", f"cannot be read: {error}")]) from None
-
-
-async def _engine_identities(job: Job, descriptor: Descriptor) -> tuple[dict[str, Any], dict[str, Any]]:
-    from arci.isolation.docker.engine import connect
-    from arci.isolation.docker.images import resolve_images
-
-    engine = await connect()
-    try:
-        job.notice(f"Engine: {engine.endpoint} ({engine.why}).")
-        found = await resolve_images(
-            engine,
-            image_requests(descriptor),
-            build_ca=job.options.build_ca,
-            platform=descriptor.document["isolation"]["platform"],
-            where=str(descriptor.path),
-            notice=job.notice,
-        )
-    finally:
-        engine.close()
-    identities = {key: image.identity for key, image in found.items()}
-    return identities, {"image_refs": {key: image.id for key, image in found.items()}}

@@ -26,6 +26,7 @@ FLOORS: dict[str, int] = {
     "run": 4,
     "gate": 5,
     "report": 7,
+    "sealing": 8,
     "api": 8,
     "cli": 9,
     "__main__": 9,
