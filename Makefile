@@ -25,6 +25,11 @@ lint: venv
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy bench scripts/*.py hatch_build.py images/seal.py
+	$(BIN)/mypy --explicit-package-bases examples
+	MYPYPATH=tests:tests/unit $(BIN)/mypy tests/*.py tests/unit
+	MYPYPATH=tests:tests/docker $(BIN)/mypy tests/docker
+	MYPYPATH=tests:tests/boundary $(BIN)/mypy tests/boundary
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -69,7 +69,8 @@ async def docker_and_engine(trials: int, workers: int, rounds: int, out: Path) -
 
     engine = await connect()
     runtime = await ensure_runtime(engine)
-    image = ImageFacts.from_inspect(engine.api.inspect_image(runtime.image_id))
+    inspected = engine.api.inspect_image(runtime.image_id)  # type: ignore[no-untyped-call]  # untyped in the stubs
+    image = ImageFacts.from_inspect(inspected)
     job = await prepared("docker", trials, workers, out)
     ours, bare = [], []
     for number in range(rounds):

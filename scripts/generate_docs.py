@@ -54,8 +54,8 @@ structured content together, and need not fit the tool's declared schema.
 
 def contexts(command: click.Command, name: str, parent: click.Context | None = None) -> Iterator[click.Context]:
     """The contexts of the command and everything below it, as if each was called."""
-    sizes = {"terminal_width": WIDTH, "max_content_width": WIDTH}
-    context = click.Context(command, parent=parent, info_name=name, **command.context_settings, **sizes)
+    settings = {**command.context_settings, "terminal_width": WIDTH, "max_content_width": WIDTH}
+    context = click.Context(command, parent=parent, info_name=name, **settings)
     yield context
     if isinstance(command, click.Group):
         for below in command.list_commands(context):

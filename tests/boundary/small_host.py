@@ -121,7 +121,7 @@ class Recorder:
 
     def begin(self, **changes: Any) -> None:
         """Begin a trial; `contract`, `budgets`, `faults` and `task` change the defaults."""
-        contract = {"max_tool_calls": None, "forbidden_tools": [], "max_calls_per_tool": {}}
+        contract: dict[str, Any] = {"max_tool_calls": None, "forbidden_tools": [], "max_calls_per_tool": {}}
         budgets = {"max_tool_calls": 30, "max_model_steps": 50, "tool_seconds": 30, "setup_seconds": 60}
         self.say(
             type="begin",

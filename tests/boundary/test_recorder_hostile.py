@@ -49,7 +49,7 @@ def flood(client: Any, piece: bytes, times: int) -> bool:
             client.send(piece)
     except OSError:
         return True
-    return client.line() == b""
+    return bool(client.line() == b"")
 
 
 def test_an_endless_line_is_ended_in_bounded_memory(bench: Any) -> None:

@@ -54,7 +54,9 @@ def parameters(tool: Any) -> tuple[Any, ...]:
 
 
 def test_a_signature_becomes_an_input_schema() -> None:
-    def tool(a: int, b: str = "x", *, c: list[int], d: int | None = None, e=None) -> dict[str, int]:
+    def tool(  # type: ignore[empty-body,no-untyped-def]  # it is only described, with a parameter of no type as well
+        a: int, b: str = "x", *, c: list[int], d: int | None = None, e=None
+    ) -> dict[str, int]:
         """Do it.
 
         And more.
@@ -97,7 +99,7 @@ class Box:
 def wrapped(*args: Any, **kwargs: Any) -> None: ...
 
 
-def with_unknown(a: NoSuchName) -> Nor | This: ...  # type: ignore[name-defined]  # noqa: F821
+def with_unknown(a: NoSuchName) -> Nor | This: ...  # type: ignore[name-defined]  # noqa: F821  (there are none)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +123,7 @@ def test_every_callable_is_described(tool: Any, found: tuple[Any, ...]) -> None:
 
 
 def test_an_either_is_read_from_text_where_the_interpreter_has_no_such_type() -> None:
-    def tool(a: int | NoSuchName): ...  # type: ignore[name-defined,no-untyped-def]  # noqa: F821
+    def tool(a: int | NoSuchName): ...  # type: ignore[name-defined,no-untyped-def]  # noqa: F821  (there is none)
 
     assert describe("t", tool)["inputSchema"]["properties"]["a"] == {"anyOf": [{"type": "integer"}, {}]}
 

@@ -36,12 +36,12 @@ MISTAKES: dict[str, Any] = {
 }
 
 
-def clock(engine: Engine) -> float:
+def clock(engine: Engine) -> int:
     """Seconds since 1970, as the engine has them."""
-    return datetime.fromisoformat(engine.api.info()["SystemTime"][:19] + "+00:00").timestamp()
+    return int(datetime.fromisoformat(engine.api.info()["SystemTime"][:19] + "+00:00").timestamp())
 
 
-def made_since(engine: Engine, since: float, experiment: str) -> list[Any]:
+def made_since(engine: Engine, since: int, experiment: str) -> list[Any]:
     """Containers made for an experiment, those that are gone again as well."""
     filters = {"type": "container", "event": "create", "label": f"{EXPERIMENT}={experiment}"}
     return list(engine.api.events(since=since, until=clock(engine) + 1, filters=filters, decode=True))

@@ -24,7 +24,7 @@ from arci.isolation.docker import engine as engine_module
 from arci.isolation.docker import guest as guest_module
 from arci.isolation.docker import removal as removal_module
 from arci.isolation.docker.engine import Client, connect
-from arci.isolation.docker.trouble import engine_error
+from arci.isolation.docker.trouble import FOREIGN, engine_error
 from arci.model.trial import Role
 
 AGENT = ProcessSpec(("agent",))
@@ -53,9 +53,9 @@ def test_the_clients_two_kinds_of_timeout_are_one_kind_of_error(fake: Fake, way:
     """N19: a wait without an answer and one that stops in the middle raise different types."""
     getattr(fake.server, way).add("GET /info")
     client = Client(base_url=fake.engine.endpoint, version="1.41", timeout=1)
-    client.timeout = 0.1
+    client.timeout = 0.1  # type: ignore[assignment]  # the stubs know whole seconds only
     try:
-        with pytest.raises(engine_module.FOREIGN) as caught:
+        with pytest.raises(FOREIGN) as caught:
             client.info()
     finally:
         client.close()

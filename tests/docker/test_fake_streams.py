@@ -246,7 +246,11 @@ def test_a_broken_stream_is_the_engines_fault_and_does_not_keep_the_guest(fake: 
 
 def test_a_grader_that_never_reads_its_stdin_does_not_hold_up_its_start(fake: Fake) -> None:
     """N28 the other way round: the caller's deadline begins when the guest runs, whatever it reads."""
-    fake.server.behave = lambda container: container.killed.wait(60)
+
+    def behave(container: FakeContainer) -> None:
+        container.killed.wait(60)
+
+    fake.server.behave = behave
 
     async def main() -> None:
         async with fake.pod() as pod:

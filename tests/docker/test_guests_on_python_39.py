@@ -10,6 +10,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from docker.types import Mount
 
 from arci.isolation.docker.engine import Engine
 from arci.isolation.docker.runtime import ensure_runtime
@@ -79,9 +80,7 @@ def test_each_foreign_image_gets_bytecode_of_its_own(store: Path, engine: Engine
     prefix = f"arci-bytecode-{runtime.volume.removeprefix('arci-runtime-')}-"
     found = {v["Name"].removeprefix(prefix) for v in engine.api.volumes()["Volumes"] if v["Name"].startswith(prefix)}
     assert images <= found
-    said = engine.api.create_host_config(
-        network_mode="none", binds=None, mounts=[{"Type": "volume", "Source": prefix + min(images), "Target": "/b"}]
-    )
+    said = engine.api.create_host_config(network_mode="none", binds=None, mounts=[Mount("/b", prefix + min(images))])
     container = engine.api.create_container(TAG, ["find", "/b", "-name", "worker.cpython-39.pyc"], host_config=said)
     try:
         engine.api.start(container)

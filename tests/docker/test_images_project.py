@@ -9,6 +9,7 @@ import tarfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,8 +38,8 @@ async def made(engine: Engine) -> AsyncIterator[list[str]]:
             engine.api.remove_image(name, force=True)
 
 
-async def resolve(engine: Engine, made: list[str], request: ImageRequest, **more: object) -> ResolvedImage:
-    found = await resolve_images(engine, {"it": request}, **more)  # type: ignore[arg-type]
+async def resolve(engine: Engine, made: list[str], request: ImageRequest, **more: Any) -> ResolvedImage:
+    found = await resolve_images(engine, {"it": request}, **more)
     made.append(found["it"].reference)
     return found["it"]
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pods import KEEP, LIMIT_S, ended, of_run, plan, python, runtime_image, trial, until, volumes_of_run, within
@@ -128,7 +129,7 @@ def test_a_slot_serves_one_trial_after_another_of_one_arm_only(engine: Engine, i
 
 @pytest.mark.parametrize("limits", [{"fresh_namespace": True}, {"read_only": False}], ids=str)
 def test_holders_are_made_per_trial_where_namespaces_could_be_marked(
-    engine: Engine, image: str, limits: dict[str, bool]
+    engine: Engine, image: str, limits: dict[str, Any]
 ) -> None:
     run = plan(image, **limits)
 

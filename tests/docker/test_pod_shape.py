@@ -58,7 +58,8 @@ async def take_snapshot(engine: Engine, agent: str, other: str) -> Snapshot:
     roles = {c["Config"]["Labels"][ROLE]: c for c in inspected if c["Config"]["Labels"][ROLE] != "holder"}
     holders = [c for c in inspected if c["Config"]["Labels"][ROLE] == "holder"]
     left = [*of_run(engine, run), *volumes_of_run(engine, run)]
-    return Snapshot(run, api.inspect_image(agent)["Id"], other, roles, holders, (before, during), left)
+    image = api.inspect_image(agent)["Id"]  # type: ignore[no-untyped-call]  # untyped in the stubs
+    return Snapshot(run, image, other, roles, holders, (before, during), left)
 
 
 def test_the_three_roles_are_three_containers_and_two_holders_keep_their_namespaces(pod: Snapshot) -> None:

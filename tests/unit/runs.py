@@ -25,6 +25,7 @@ from arci.store.verify import seal_info
 from arci.store.writer import RunWriter
 
 __all__ = [
+    "Parts",
     "condition",
     "edit_info",
     "edit_records",

@@ -123,7 +123,11 @@ def test_a_custom_fault_is_made_with_its_params_and_gets_a_seeded_rng() -> None:
     fault, asked = Custom(after=Replace({"x": 1})), []
 
     def load(reference: str) -> Any:
-        return lambda params: asked.append((reference, params)) or fault
+        def make(params: Any) -> Any:
+            asked.append((reference, params))
+            return fault
+
+        return make
 
     encounter = meet([spec("mine:make", params={"k": 1})], load=load)
     assert encounter.before() is None

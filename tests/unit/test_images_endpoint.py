@@ -124,10 +124,11 @@ def api_error(status: int, message: str) -> docker.errors.APIError:
     return docker.errors.APIError("x", response=response, explanation=message)
 
 
+NO_POOL: Any = None
 TIMEOUTS = [
     requests.exceptions.ReadTimeout("read timed out"),
-    requests.exceptions.ConnectionError(urllib3.exceptions.ReadTimeoutError(None, "/x", "Read timed out.")),  # type: ignore[arg-type]
-    urllib3.exceptions.ReadTimeoutError(None, "/x", "Read timed out."),  # type: ignore[arg-type]
+    requests.exceptions.ConnectionError(urllib3.exceptions.ReadTimeoutError(NO_POOL, "/x", "Read timed out.")),
+    urllib3.exceptions.ReadTimeoutError(NO_POOL, "/x", "Read timed out."),
     TimeoutError("timed out"),
 ]
 BROKEN = [

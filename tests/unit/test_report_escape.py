@@ -28,12 +28,12 @@ HOSTILE = ANY | st.text(st.sampled_from("a \x1b[]\r\n\t|`<\\漢\u202e\ud800@:/w.
         ("naïve 漢字 ✓", "naïve 漢字 ✓"),
     ],
 )
-def test_what_is_not_visible_is_written_as_an_escape(text, shown):
+def test_what_is_not_visible_is_written_as_an_escape(text: str, shown: str) -> None:
     assert printable(text) == shown
 
 
 @given(HOSTILE)
-def test_printable_text_is_printable_and_can_be_written(text):
+def test_printable_text_is_printable_and_can_be_written(text: str) -> None:
     shown = printable(text)
     assert all(c == " " or c.isprintable() for c in shown)
     assert shown.encode("utf-8").decode("utf-8") == shown
@@ -41,13 +41,13 @@ def test_printable_text_is_printable_and_can_be_written(text):
 
 
 @given(HOSTILE, st.integers(3, 40))
-def test_clipped_and_padded_text_keeps_to_its_columns(text, width):
+def test_clipped_and_padded_text_keeps_to_its_columns(text: str, width: int) -> None:
     assert columns(clip(text, width)) <= width
     assert columns(pad(text, width)) == width
 
 
 @given(HOSTILE, st.sampled_from(["", "  - ", "    "]), st.sampled_from(["", "        "]))
-def test_folded_text_keeps_to_its_columns_and_loses_nothing_but_blanks(text, first, rest):
+def test_folded_text_keeps_to_its_columns_and_loses_nothing_but_blanks(text: str, first: str, rest: str) -> None:
     lines = fold(text, first, rest, 30)
     assert all(columns(line) <= 30 for line in lines)
     assert "".join(lines).replace(" ", "") == (first + printable(text)).replace(" ", "")
@@ -69,17 +69,17 @@ def test_folded_text_keeps_to_its_columns_and_loses_nothing_but_blanks(text, fir
         ("\\|", "\\\\\\|"),
     ],
 )
-def test_markup_is_plain_text_in_markdown(text, shown):
+def test_markup_is_plain_text_in_markdown(text: str, shown: str) -> None:
     assert markdown(text) == shown
 
 
 @given(HOSTILE)
-def test_no_text_ends_a_table_cell_or_starts_html(text):
+def test_no_text_ends_a_table_cell_or_starts_html(text: str) -> None:
     for shown in (markdown(text), code(text)):
         assert "\n" not in shown
         assert not re.search(r"(?<!\\)(\\\\)*[|<]", shown)
 
 
-def test_an_id_is_a_code_span_and_hostile_text_is_none():
+def test_an_id_is_a_code_span_and_hostile_text_is_none() -> None:
     assert code("reserve-timeout:00012:candidate") == "`reserve-timeout:00012:candidate`"
     assert code("a`b") == "a\\`b"

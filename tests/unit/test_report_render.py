@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from runs import condition, evidence, fault, manifest_document, trial_parts
+from runs import Parts, condition, evidence, fault, manifest_document, trial_parts
 
 from arci.gate.decide import decide
+from arci.model.trial import Trial
 from arci.report.escape import columns
 from arci.report.markdown import render_markdown
 from arci.report.text import render_text
@@ -17,12 +19,12 @@ NASTY = "\x1b[2J\r\n|<b>`x`漢字\u202e\ud800 [a](http://evil) @team " + "w" * 1
 RETRY = {"baseline": "P" * 192 + "F" * 8, "candidate": "P" * 132 + "F" * 68}
 
 
-def text_of(**options) -> str:
+def text_of(**options: Any) -> str:
     run = evidence(**options)
     return render_text(decide(run), run)
 
 
-def markdown_of(**options) -> str:
+def markdown_of(**options: Any) -> str:
     run = evidence(**options)
     return render_markdown(decide(run), run)
 
@@ -32,7 +34,7 @@ def line_with(text: str, start: str) -> list[str]:
     return [part for part in line.strip().split("  ") if part.strip()]
 
 
-def test_the_text_tells_counts_rates_bounds_verdict_and_why():
+def test_the_text_tells_counts_rates_bounds_verdict_and_why() -> None:
     text = text_of(outcomes=RETRY)
     assert text.startswith("BLOCK  synthetic  (exit 1)\n")
     assert [part.strip() for part in line_with(text, "passed  ")] == ["passed", "192/200", "132/200"]
@@ -57,7 +59,7 @@ def test_the_text_tells_counts_rates_bounds_verdict_and_why():
         assert told in text
 
 
-def test_the_markdown_tells_the_same_in_tables():
+def test_the_markdown_tells_the_same_in_tables() -> None:
     text = markdown_of(outcomes=RETRY)
     for told in (
         "## BLOCK: synthetic\n",
@@ -79,15 +81,15 @@ def test_the_markdown_tells_the_same_in_tables():
         ({"baseline": "P" * 8, "candidate": "E" * 8}, "The experiment is invalid"),
     ],
 )
-def test_each_verdict_is_told_in_plain_words(outcomes, headline):
+def test_each_verdict_is_told_in_plain_words(outcomes: dict[str, str], headline: str) -> None:
     assert headline in text_of(outcomes=outcomes)
     assert headline in markdown_of(outcomes=outcomes)
 
 
-def test_a_block_by_a_hard_rule_is_not_told_as_a_drop():
+def test_a_block_by_a_hard_rule_is_not_told_as_a_drop() -> None:
     contract = {**manifest_document()["contract"], "forbidden_tools": ["x"], "hard": ["forbidden_tools"]}
 
-    def parts(trial, letter):
+    def parts(trial: Trial, letter: str) -> Parts:
         broken = {"violations": [{"invariant": "forbidden_tools", "tool": "x", "detail": ""}], "required_missing": []}
         if (trial.arm, trial.index) == ("candidate", 0):
             return trial_parts(trial, "F", contract={"success": None, **broken})
@@ -98,8 +100,8 @@ def test_a_block_by_a_hard_rule_is_not_told_as_a_drop():
     assert "The candidate alone breaks a rule that was declared hard." in text
 
 
-def test_excluded_trials_are_told_per_arm_and_class_with_both_rates():  # N81, N82
-    def parts(trial, letter):
+def test_excluded_trials_are_told_per_arm_and_class_with_both_rates() -> None:  # N81, N82
+    def parts(trial: Trial, letter: str) -> Parts:
         change = {"blame": "engine"} if letter == "E" and trial.index == 3 else {}
         return trial_parts(trial, letter, **change)
 
@@ -116,14 +118,14 @@ def test_excluded_trials_are_told_per_arm_and_class_with_both_rates():  # N81, N
         assert "| passed of valid, never decides | 2/4 | 1/2 |" in marked
 
 
-def test_a_lucky_trial_is_shown_with_its_denominator():  # N79
+def test_a_lucky_trial_is_shown_with_its_denominator() -> None:  # N79
     text = text_of(outcomes={"baseline": "P" * 10, "candidate": "P" + "E" * 9})
     assert text.startswith("ERROR")
     assert line_with(text, "passed  ")[-1].strip() == "1/10"
     assert line_with(text, "valid")[-1].strip() == "1"
 
 
-def test_several_tasks_have_a_table():
+def test_several_tasks_have_a_table() -> None:
     tasks = [{"id": f"task-{number}", "task": {}} for number in range(3)]
     outcomes = {"baseline": "PPFPPF", "candidate": "PFFPFF"}
     text, marked = text_of(outcomes=outcomes, tasks=tasks), markdown_of(outcomes=outcomes, tasks=tasks)
@@ -132,10 +134,10 @@ def test_several_tasks_have_a_table():
     assert "passed by task" not in text_of()
 
 
-def test_outcomes_that_a_benign_fault_changed_are_listed_per_arm():
+def test_outcomes_that_a_benign_fault_changed_are_listed_per_arm() -> None:
     conditions = [condition("clean", "clean"), condition("slow", "benign", fault("latency", min_injections=0))]
 
-    def parts(trial, letter):
+    def parts(trial: Trial, letter: str) -> Parts:
         flipped = (trial.condition_id, trial.arm, trial.index) == ("slow", "candidate", 3)
         return trial_parts(trial, "F" if flipped else letter, injections=[])
 
@@ -146,8 +148,8 @@ def test_outcomes_that_a_benign_fault_changed_are_listed_per_arm():
     assert "- `slow:00003:candidate`: PASS without, FAIL with it" in marked
 
 
-def test_identical_traces_are_warned_of():
-    def parts(trial, letter):
+def test_identical_traces_are_warned_of() -> None:
+    def parts(trial: Trial, letter: str) -> Parts:
         record, events, logs = trial_parts(trial, letter)
         events[1]["arguments"] = {}
         return record, events, logs
@@ -157,8 +159,9 @@ def test_identical_traces_are_warned_of():
     assert told in markdown_of(parts=parts)
 
 
-def test_facts_and_warnings_of_the_run_are_told():
+def test_facts_and_warnings_of_the_run_are_told() -> None:
     run = evidence()
+    assert run.info is not None
     info = {**run.info, "warnings": ["limits not enforced: memory"], "engine": {"name": "docker", "version": "20.10"}}
     run = replace(run, info=info, notes=("one record more than run.json counts",))
     for render in (render_text, render_markdown):
@@ -169,8 +172,10 @@ def test_facts_and_warnings_of_the_run_are_told():
 
 
 @pytest.mark.parametrize("outcomes", [{"baseline": "PF", "candidate": "FE"}, {"baseline": "PPPP", "candidate": "FFFF"}])
-def test_hostile_text_in_every_place_neither_breaks_the_width_nor_reaches_the_terminal(outcomes):
-    def parts(trial, letter):
+def test_hostile_text_in_every_place_neither_breaks_the_width_nor_reaches_the_terminal(
+    outcomes: dict[str, str],
+) -> None:
+    def parts(trial: Trial, letter: str) -> Parts:
         told = {} if letter == "P" else {"detail": NASTY, "fingerprint": NASTY}
         return trial_parts(trial, letter, agent={"claim": NASTY}, **told)
 
@@ -182,6 +187,7 @@ def test_hostile_text_in_every_place_neither_breaks_the_width_nor_reaches_the_te
         tasks=[{"id": NASTY, "task": {}}, {"id": "b", "task": {}}],
         prior_runs=[NASTY],
     )
+    assert run.info is not None
     run = replace(run, info={**run.info, "warnings": [NASTY], "engine": {NASTY: NASTY}}, notes=(NASTY,))
     text, marked = render_text(decide(run), run), render_markdown(decide(run), run)
     for shown in (text, marked):
@@ -194,14 +200,14 @@ def test_hostile_text_in_every_place_neither_breaks_the_width_nor_reaches_the_te
     assert "<b>" not in marked
 
 
-def test_a_run_of_which_nothing_can_be_read_has_a_report_too():
+def test_a_run_of_which_nothing_can_be_read_has_a_report_too() -> None:
     run = StoredRun(None, ({"trial_id": 7}, {}), None)
     assert render_text(decide(run), run).startswith("ERROR")
     assert "no rule could be read" in render_markdown(decide(run), run)
 
 
-def test_many_groups_of_failures_are_counted_after_the_tenth():
-    def parts(trial, letter):
+def test_many_groups_of_failures_are_counted_after_the_tenth() -> None:
+    def parts(trial: Trial, letter: str) -> Parts:
         return trial_parts(trial, letter, fingerprint=f"oracle|{trial.index:02d}")
 
     options = {"outcomes": {"baseline": "P" * 25, "candidate": "F" * 25}, "parts": parts}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from runs import make_run
 
@@ -10,16 +13,17 @@ from arci.report.trial import render_log, render_trial
 from arci.store.logs import LogTail
 from arci.store.reader import read_events, read_record
 
+Shown = tuple[dict[str, Any], list[dict[str, Any]]]
 TRIAL = "reserve-timeout:00001:candidate"
 
 
 @pytest.fixture
-def shown(tmp_path):
+def shown(tmp_path: Path) -> Shown:
     store = make_run(tmp_path, outcomes={"baseline": "PP", "candidate": "PF"})
     return read_record(store, TRIAL), read_events(store, TRIAL)
 
 
-def test_a_record_is_told_with_its_trace(shown):
+def test_a_record_is_told_with_its_trace(shown: Shown) -> None:
     text = render_trial(*shown)
     assert text.startswith(f"FAIL  {TRIAL}  (completed, blame: agent)\nthe oracle refuses the final state\n")
     for told in (
@@ -35,7 +39,7 @@ def test_a_record_is_told_with_its_trace(shown):
     assert max(map(columns, text.splitlines())) <= 100
 
 
-def test_hostile_values_in_a_record_stay_text_within_the_width(shown):
+def test_hostile_values_in_a_record_stay_text_within_the_width(shown: Shown) -> None:
     record, events = shown
     nasty = "\x1b[2J\r\n漢\u202e\ud800" + "w" * 300
     record = {key: nasty if isinstance(value, str) else value for key, value in record.items()}
@@ -49,17 +53,17 @@ def test_hostile_values_in_a_record_stay_text_within_the_width(shown):
 
 
 @pytest.mark.parametrize("value", [None, 7, "x", [], {}, [7], {"a": 7}])
-def test_a_record_of_any_shape_is_shown(shown, value):
+def test_a_record_of_any_shape_is_shown(shown: Shown, value: object) -> None:
     for key in shown[0]:
         assert render_trial({**shown[0], key: value}, [{"kind": value, "at_s": value, "tool": value}])
     assert render_trial({})
 
 
-def test_a_whole_log_is_shown_with_its_line_ends_and_tabs_alone():
+def test_a_whole_log_is_shown_with_its_line_ends_and_tabs_alone() -> None:
     data = b"one\r\ntwo\tthree\n\x1b[31mred\xff\n"
     log = LogTail(data, b"", len(data))
     assert render_log(log) == "one\ntwo\tthree\n\\x1b[31mred\\xff\n"
 
 
-def test_a_cut_log_says_how_much_is_missing():
+def test_a_cut_log_says_how_much_is_missing() -> None:
     assert render_log(LogTail(b"head", b"tail", 1008)) == "head\n[... 1000 of 1008 bytes were not kept ...]\ntail"

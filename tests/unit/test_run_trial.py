@@ -14,6 +14,7 @@ from trials import ANSWERED, Starts, answer, first_trial, make_manifest, make_tr
 from arci.errors import EngineError, StoreError
 from arci.isolation.base import Exit, Pod, RunPlan, TrialPlan
 from arci.isolation.fake import FakeFaults, FakeIsolation, GuestPipes, ScriptedTrial
+from arci.isolation.fake_guest import Program
 from arci.isolation.script import Die, Print, Script, Sleep
 from arci.isolation.script import Exit as Leave
 from arci.manifest.schedule import agent_seed
@@ -171,7 +172,7 @@ async def test_what_happens_decides_how_a_trial_counts(script: ScriptedTrial, ex
 
 
 async def test_required_tools_are_judged_on_completed_trials() -> None:
-    contract = {
+    contract: dict[str, Any] = {
         "max_tool_calls": None,
         "forbidden_tools": [],
         "required_tools": ["reserve", "confirm"],
@@ -246,10 +247,10 @@ class _SlowStart(FakeIsolation):
                         await anyio.sleep(self.start_s if role is Role.AGENT else 0)
                         return await start(role, process)
 
-                    pod.start = later  # type: ignore[method-assign]
+                    pod.start = later  # type: ignore[method-assign]  # in place of one pod's method
                     yield pod
 
-            slots.pod = slow  # type: ignore[method-assign]
+            slots.pod = slow  # type: ignore[method-assign]  # in place of one object's method
             yield slots
 
 
@@ -287,6 +288,7 @@ async def test_a_grade_printed_before_a_deadline_that_passes_does_not_count() ->
                 given += piece
             pipes.write_frame({"type": "grade", "nonce": json.loads(given)["nonce"], "success": True})
             await anyio.sleep_forever()
+            raise AssertionError("nothing wakes it")
 
     result = await make_trial(FakeIsolation(Late(events=[ANSWERED])), make_manifest({"grader_seconds": 0.02}))
     assert outcome(result) == "ERROR grader grader"
@@ -371,7 +373,7 @@ async def test_a_boundary_that_dies_before_it_told_of_the_start_does_not_prove_t
 async def test_an_agent_that_goes_down_with_its_boundary_did_not_fail() -> None:
     """The agent's end is seen first, the boundary's after it, as an engine may well tell them."""
 
-    said = [
+    said: list[dict[str, Any]] = [
         {"type": "ready", "tools": []},
         {"type": "status", "status": "started"},
         {"type": "status", "status": "worker_ready"},
@@ -390,7 +392,7 @@ async def test_an_agent_that_goes_down_with_its_boundary_did_not_fail() -> None:
     async def graded(pipes: GuestPipes) -> int:
         return 0
 
-    programs = {Role.BOUNDARY: dies_when_asked, Role.AGENT: killed, Role.GRADER: graded}
+    programs: dict[Role, Program] = {Role.BOUNDARY: dies_when_asked, Role.AGENT: killed, Role.GRADER: graded}
     result = await make_trial(FakeIsolation(lambda plan, role: programs[role]))
     assert outcome(result) == "ERROR harness harness"
     assert result.record["detail"] == "the boundary ended before it said `end`"
@@ -427,7 +429,7 @@ async def test_a_pod_that_cannot_be_removed_leaves_the_judgement_alone() -> None
                         yield pod
                     raise EngineError("remove", "container c1 does not go")
 
-                slots.pod = leaking  # type: ignore[method-assign]
+                slots.pod = leaking  # type: ignore[method-assign]  # in place of one object's method
                 yield slots
 
     result = await make_trial(Leaking(ScriptedTrial(events=[ANSWERED])))

@@ -29,29 +29,31 @@ def verdict(baseline: tuple[int, int], candidate: tuple[int, int], delta: float 
         ((30, 200), (200, 200), Verdict.PASS),
     ],
 )
-def test_known_experiments_get_their_verdicts(baseline, candidate, expected):
+def test_known_experiments_get_their_verdicts(
+    baseline: tuple[int, int], candidate: tuple[int, int], expected: Verdict
+) -> None:
     assert verdict(baseline, candidate) is expected
 
 
-def test_two_perfect_arms_pass_from_42_trials_on_and_not_before():
+def test_two_perfect_arms_pass_from_42_trials_on_and_not_before() -> None:
     assert [n for n in range(1, 60) if verdict((n, n), (n, n)) is Verdict.PASS] == list(range(42, 60))
 
 
-def test_a_total_collapse_blocks_from_8_trials_on_and_not_before():
+def test_a_total_collapse_blocks_from_8_trials_on_and_not_before() -> None:
     assert [n for n in range(1, 30) if verdict((n, n), (0, n)) is Verdict.BLOCK] == list(range(8, 30))
 
 
-def test_both_comparisons_with_delta_are_strict():
+def test_both_comparisons_with_delta_are_strict() -> None:
     assert judge(Interval(-0.1, 0.5), 0.1) is Verdict.INCONCLUSIVE
     assert judge(Interval(-0.5, -0.1), 0.1) is Verdict.INCONCLUSIVE
 
 
-def test_more_conditions_and_looks_share_alpha():
+def test_more_conditions_and_looks_share_alpha() -> None:
     assert tail_level(0.05, 1) == 0.0125
     assert tail_level(0.05, 2, 5) == pytest.approx(0.00125)
 
 
-def test_two_broken_agents_are_vacuous_and_a_better_candidate_is_not():
+def test_two_broken_agents_are_vacuous_and_a_better_candidate_is_not() -> None:
     tail = tail_level(0.05, 1)
     broken, perfect = clopper_pearson(0, 200, tail), clopper_pearson(200, 200, tail)
     weak = clopper_pearson(30, 200, tail)
@@ -69,12 +71,14 @@ def test_two_broken_agents_are_vacuous_and_a_better_candidate_is_not():
         (0.95, 0.95, 200, Verdict.PASS, 889),
     ],
 )
-def test_verdict_probabilities_have_their_known_values(baseline, candidate, n, of, per_mille):
+def test_verdict_probabilities_have_their_known_values(
+    baseline: float, candidate: float, n: int, of: Verdict, per_mille: int
+) -> None:
     assert round(verdict_probabilities(baseline, candidate, n)[of] * 1000) == per_mille
 
 
 @pytest.mark.parametrize(("baseline", "candidate"), [(0.9, 0.6), (0.05, 0.0), (1.0, 1.0), (0.0, 0.0), (0.2, 0.95)])
-def test_the_enumeration_agrees_with_the_rule_counted_one_by_one(baseline, candidate):
+def test_the_enumeration_agrees_with_the_rule_counted_one_by_one(baseline: float, candidate: float) -> None:
     n, delta, tail = 45, 0.12, tail_level(0.1, 2)
     expected = dict.fromkeys(Verdict, 0.0)
     for b in range(n + 1):
@@ -93,6 +97,6 @@ def test_the_enumeration_agrees_with_the_rule_counted_one_by_one(baseline, candi
 
 
 @pytest.mark.parametrize("baseline", [0.15, 0.5, 0.9, 0.99])
-def test_a_wrong_verdict_is_rarer_than_alpha_for_any_rates(baseline):
+def test_a_wrong_verdict_is_rarer_than_alpha_for_any_rates(baseline: float) -> None:
     at_the_edge = verdict_probabilities(baseline, baseline - 0.10, 100)
     assert at_the_edge[Verdict.PASS] + at_the_edge[Verdict.BLOCK] <= 0.05

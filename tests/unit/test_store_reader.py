@@ -6,6 +6,9 @@ import errno
 import json
 import os
 import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from runs import edit_info, make_run, manifest_document, read_jsonl, trial_parts, with_images, write_records
@@ -14,21 +17,20 @@ from arci.errors import StoreError
 from arci.manifest.schedule import schedule
 from arci.model.canonical import canonical
 from arci.model.manifest import Manifest
-from arci.store import files
 from arci.store.reader import read_events, read_log, read_record, read_run
 from arci.store.writer import RunWriter
 
 
 @pytest.fixture
-def store(tmp_path):
+def store(tmp_path: Path) -> Path:
     return make_run(tmp_path, outcomes={"baseline": "PPP", "candidate": "PPF"})
 
 
-def messages(store) -> str:
+def messages(store: Path) -> str:
     return "\n".join(str(problem) for problem in read_run(store).problems)
 
 
-def test_a_directory_that_is_no_store_is_the_only_exception(tmp_path):
+def test_a_directory_that_is_no_store_is_the_only_exception(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no such directory"):
         read_run(tmp_path / "none")
     with pytest.raises(StoreError, match="not a run store"):
@@ -37,7 +39,7 @@ def test_a_directory_that_is_no_store_is_the_only_exception(tmp_path):
 
 @pytest.mark.parametrize("name", ["manifest.json", "run.json", "trials.jsonl", "events.jsonl"])
 @pytest.mark.parametrize("damage", ["missing", "empty", "directory", "fifo", "binary", "loop"])
-def test_a_damaged_file_is_named_as_a_problem(store, name, damage):
+def test_a_damaged_file_is_named_as_a_problem(store: Path, name: str, damage: str) -> None:
     path = store / name
     path.unlink()
     if damage == "directory":
@@ -53,25 +55,27 @@ def test_a_damaged_file_is_named_as_a_problem(store, name, damage):
 
 
 @pytest.mark.parametrize("name", ["run.json", "trials.jsonl", "events.jsonl"])
-def test_a_foreign_file_is_named_as_a_problem(store, name):  # what manifest.json says is for the gate to judge
+def test_a_foreign_file_is_named_as_a_problem(  # what manifest.json says is for the gate to judge
+    store: Path, name: str
+) -> None:
     (store / name).write_bytes(b'{"hello":"world"}\n')
     assert name in messages(store)
 
 
 @pytest.mark.parametrize("dropped", [1, 2, 6])
-def test_history_cut_at_a_record_boundary_does_not_verify(store, dropped):  # N74
+def test_history_cut_at_a_record_boundary_does_not_verify(store: Path, dropped: int) -> None:  # N74
     records = read_jsonl(store / "trials.jsonl")
     write_records(store, records[:-dropped], reseal=False)
     assert f"run.json: it counts 6 records, trials.jsonl has {6 - dropped} readable ones" in messages(store)
 
 
-def test_a_history_that_was_cut_and_continued_does_not_verify(store):  # N74
+def test_a_history_that_was_cut_and_continued_does_not_verify(store: Path) -> None:  # N74
     records = read_jsonl(store / "trials.jsonl")
     write_records(store, [*records[:-1], {**records[-1], "record_sha256": "f" * 64}], reseal=False)
     assert "run.json: record 6 of trials.jsonl is not the one whose digest it holds" in messages(store)
 
 
-def test_a_stop_between_record_and_run_file_is_accepted_with_a_note(store):
+def test_a_stop_between_record_and_run_file_is_accepted_with_a_note(store: Path) -> None:
     records = read_jsonl(store / "trials.jsonl")
     edit_info(store, state="running", records=5, last_record_sha256=records[4]["record_sha256"], ended_at=None)
     run = read_run(store)
@@ -79,19 +83,19 @@ def test_a_stop_between_record_and_run_file_is_accepted_with_a_note(store):
     assert "one record more than run.json counts" in run.notes[0]
 
 
-def test_a_finished_run_has_no_such_excuse(store):
+def test_a_finished_run_has_no_such_excuse(store: Path) -> None:
     records = read_jsonl(store / "trials.jsonl")
     edit_info(store, records=5, last_record_sha256=records[4]["record_sha256"])
     assert "it counts 5 records, trials.jsonl has 6" in messages(store)
 
 
-def test_two_records_more_are_a_problem_even_while_running(store):
+def test_two_records_more_are_a_problem_even_while_running(store: Path) -> None:
     records = read_jsonl(store / "trials.jsonl")
     edit_info(store, state="running", records=4, last_record_sha256=records[3]["record_sha256"])
     assert "it counts 4 records, trials.jsonl has 6" in messages(store)
 
 
-def test_a_torn_last_line_is_recognised_and_told(store):
+def test_a_torn_last_line_is_recognised_and_told(store: Path) -> None:
     for name in ("trials.jsonl", "events.jsonl"):
         data = (store / name).read_bytes()
         (store / name).write_bytes(data[:-10])
@@ -100,7 +104,7 @@ def test_a_torn_last_line_is_recognised_and_told(store):
     assert "have no newline" in torn[0].message
 
 
-def test_a_dropped_line_of_events_names_its_trial(store):
+def test_a_dropped_line_of_events_names_its_trial(store: Path) -> None:
     lines = (store / "events.jsonl").read_bytes().splitlines(keepends=True)
     trial_id = json.loads(lines[7])["trial_id"]
     (store / "events.jsonl").write_bytes(b"".join(lines[:7] + lines[8:]))
@@ -109,7 +113,7 @@ def test_a_dropped_line_of_events_names_its_trial(store):
     assert "run.json: it counts 30 lines, events.jsonl has 29" in told
 
 
-def test_events_of_another_trial_in_its_place_do_not_verify(store):
+def test_events_of_another_trial_in_its_place_do_not_verify(store: Path) -> None:
     lines = (store / "events.jsonl").read_bytes().splitlines(keepends=True)
     one, other = json.loads(lines[1])["trial_id"], json.loads(lines[6])["trial_id"]
     lines[1:5] = [line.replace(other.encode(), one.encode()) for line in lines[6:10]]
@@ -117,7 +121,7 @@ def test_events_of_another_trial_in_its_place_do_not_verify(store):
     assert f"trial {one}: the chain of its 4 events does not hold" in messages(store)
 
 
-def test_events_of_a_trial_that_was_cut_off_before_its_record_are_excused(tmp_path):
+def test_events_of_a_trial_that_was_cut_off_before_its_record_are_excused(tmp_path: Path) -> None:
     document = manifest_document(n_per_arm=1)
     manifest = Manifest.from_document(document)
     first, second = schedule(manifest)
@@ -138,7 +142,9 @@ def test_events_of_a_trial_that_was_cut_off_before_its_record_are_excused(tmp_pa
         read_events(writer.directory, second.trial_id)
 
 
-def test_the_sealed_events_are_found_beside_those_of_an_interrupted_start(tmp_path, monkeypatch):
+def test_the_sealed_events_are_found_beside_those_of_an_interrupted_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     document = manifest_document(n_per_arm=1)
     manifest = Manifest.from_document(document)
     trial = schedule(manifest)[0]
@@ -146,7 +152,7 @@ def test_the_sealed_events_are_found_beside_those_of_an_interrupted_start(tmp_pa
     with RunWriter.create(tmp_path, document, "run") as writer:
         writer.started(trial.trial_id, 1)
         with monkeypatch.context() as patch:
-            patch.setattr(files.os, "pwrite", _no_room_for(b'"record_sha256"'))
+            patch.setattr(os, "pwrite", _no_room_for(b'"record_sha256"'))
             with pytest.raises(StoreError, match=r"trials\.jsonl"):
                 writer.append(with_images(record, manifest), [*events[:2], events[3]], {})
         writer.interrupt([trial.trial_id])
@@ -160,7 +166,7 @@ def test_the_sealed_events_are_found_beside_those_of_an_interrupted_start(tmp_pa
 
 
 @pytest.mark.parametrize("damage", ["changed", "missing", "longer", "directory"])
-def test_a_log_that_is_not_what_was_sealed_names_trial_and_stream(store, damage):
+def test_a_log_that_is_not_what_was_sealed_names_trial_and_stream(store: Path, damage: str) -> None:
     path = sorted((store / "logs").iterdir())[0]
     if damage in ("missing", "directory"):
         path.unlink()
@@ -174,24 +180,24 @@ def test_a_log_that_is_not_what_was_sealed_names_trial_and_stream(store, damage)
         read_log(store, "reserve-timeout:00000:baseline", "agent", "stdout")
 
 
-def test_all_logs_gone_is_a_problem_per_log(store):
+def test_all_logs_gone_is_a_problem_per_log(store: Path) -> None:
     shutil.rmtree(store / "logs")
     assert messages(store).count("stdout of agent: missing") == 6
 
 
 @pytest.mark.parametrize(("role", "stream"), [("agent", "stdin"), ("nobody", "stdout"), ("../..", "stdout")])
-def test_a_log_that_no_record_knows_is_refused(store, role, stream):
+def test_a_log_that_no_record_knows_is_refused(store: Path, role: str, stream: str) -> None:
     with pytest.raises(StoreError, match="has no"):
         read_log(store, "reserve-timeout:00000:baseline", role, stream)
 
 
-def test_a_trial_that_is_not_there_is_refused_with_an_example(store):
+def test_a_trial_that_is_not_there_is_refused_with_an_example(store: Path) -> None:
     with pytest.raises(StoreError, match=r"no record of trial 'x'.*c:00012:candidate"):
         read_record(store, "x")
 
 
 @pytest.mark.parametrize("key", ["records", "interrupted", "state", "last_record_sha256", "started_at", "engine"])
-def test_a_run_file_of_another_shape_is_a_problem_even_when_it_is_sealed(store, key):
+def test_a_run_file_of_another_shape_is_a_problem_even_when_it_is_sealed(store: Path, key: str) -> None:
     edit_info(store, **{key: {"other": "shape"} if key != "engine" else 7})
     run = read_run(store)
     assert run.info is None
@@ -199,17 +205,17 @@ def test_a_run_file_of_another_shape_is_a_problem_even_when_it_is_sealed(store, 
 
 
 @pytest.mark.parametrize("records", [[], [{}], [{"trial_id": 7, "logs": []}], [{"trial_id": "x", "recording": 1}]])
-def test_records_of_any_shape_are_read_without_an_exception(store, records):
+def test_records_of_any_shape_are_read_without_an_exception(store: Path, records: list[dict[str, Any]]) -> None:
     (store / "trials.jsonl").write_bytes(b"".join(canonical(record) + b"\n" for record in records))
     run = read_run(store)
     assert len(run.records) == len(records)
     assert run.problems
 
 
-def _no_room_for(mark: bytes):
+def _no_room_for(mark: bytes) -> Callable[[int, bytes, int], int]:
     write = os.pwrite
 
-    def pwrite(fd, data, offset):
+    def pwrite(fd: int, data: bytes | memoryview, offset: int) -> int:
         if mark in bytes(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return write(fd, data, offset)
