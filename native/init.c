@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,14 +85,18 @@ static void obey_header(struct state *state, const char *address) {
     }
 }
 
+/* By system calls: the C library keeps some signals for itself, and would leave those as whoever started us had them. */
+static void default_signals(void) {
+    const unsigned long action[4] = {0}, none = 0; /* SIG_DFL, no flags, no restorer, an empty mask */
+    for (int number = 1; number < NSIG; number++) syscall(SYS_rt_sigaction, number, action, NULL, sizeof none);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
+}
+
 static _Noreturn void become(int input, int failure, char **argv) {
-    sigset_t none;
     setsid();
     /* Outside a namespace of our own, a kill of this program must not leave the child alone. */
     if (getppid() != 1) prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    default_signals();
     if (dup2(input, 0) == 0) execvp(argv[0], argv);
     int reason = errno;
     (void)write_all(failure, (const char *)&reason, sizeof reason);

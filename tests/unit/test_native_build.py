@@ -14,7 +14,6 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def hook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
-    pytest.importorskip("hatchling")
     spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
     assert spec is not None
     assert spec.loader is not None

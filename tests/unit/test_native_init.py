@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
 import select
 import signal
 import stat
@@ -130,6 +131,25 @@ grep -E 'Sig(Blk|Ign)' /proc/self/status | tr '\\n\\t' '  '
     # 3 is the listing itself.
     assert lines[:2] == ["/dev/null", "0 1 2 3"]
     assert lines[2].split() == ["SigBlk:", none, "SigIgn:", none, "leads"]
+
+
+def test_signals_that_the_c_library_keeps_for_itself_are_given_back_too() -> None:
+    """Whoever starts us may have any signal ignored; 32 is one that no `signal()` call reaches."""
+    call = {"x86_64": 13, "aarch64": 134}[platform.machine()]
+    ignoring = (
+        "import ctypes, os, sys; action = (ctypes.c_ulong * 4)(1); "
+        f"ctypes.CDLL(None).syscall({call}, 32, action, None, 8); os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    grep = ("/bin/grep", "SigIgn", "/proc/self/status")
+
+    def ignored(*argv: str) -> str:
+        whole = (sys.executable, "-c", ignoring, *argv)
+        with subprocess.Popen(whole, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+            send(process, b"feed 0\n")
+            return read_all(process).decode().split()[1]
+
+    assert int(ignored(*grep), 16) & 1 << 31, "the signal was ignored before arci-init"
+    assert ignored(str(init_path()), "init", "--", *grep) == "0" * 16
 
 
 def test_a_status_address_that_is_late_is_waited_for(tmp_path: Path) -> None:

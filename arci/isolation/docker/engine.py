@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
+import weakref
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -52,6 +53,7 @@ class Engine:
         self.api = api
         self.endpoint = endpoint.url
         self.why = endpoint.why
+        self._close = weakref.finalize(self, api.close)
         self._limiter = anyio.CapacityLimiter(_THREADS)
 
     async def call(self, operation: str, function: Callable[..., T], *args: Any, timeout_s: float, **kwargs: Any) -> T:
@@ -66,8 +68,8 @@ class Engine:
         raise EngineError(operation, f"the engine did not answer within {timeout_s:g} s.")
 
     def close(self) -> None:
-        """Close the pooled connections. Attached streams live on."""
-        self.api.close()
+        """Close the pooled connections. Attached streams live on. Idempotent, and done at the latest with its end."""
+        self._close()
 
 
 async def connect() -> Engine:
