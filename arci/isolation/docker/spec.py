@@ -105,31 +105,14 @@ def container_config(
     """
     masked = [path for path in image.volumes if path not in {*scratch, *(m.target for m in mounts)}]
     tmpfs = dict.fromkeys(("/tmp", *scratch, *masked), f"rw,exec,nosuid,nodev,mode=1777,{_room(limits.disk_bytes)}")
-    host: dict[str, Any] = {
-        "AutoRemove": False,
-        "Binds": None,
-        "CapAdd": sorted(caps),
-        "CapDrop": ["ALL"],
-        "Init": False,
-        "IpcMode": "private",
+    host = {
+        **_limited(limits, files),
+        **_hardened(limits, caps),
         "LogConfig": {"Type": "none"},
-        "Memory": limits.memory_bytes,
-        "MemorySwap": limits.memory_bytes,
         "Mounts": [_mount(m) for m in mounts],
         "NetworkMode": network if network == "none" else f"container:{network}",
-        "PidsLimit": limits.pids,
-        "Privileged": False,
-        "ReadonlyRootfs": limits.read_only,
-        "RestartPolicy": {"Name": "no"},
-        "SecurityOpt": ["no-new-privileges"],
-        "ShmSize": min(_SHM_BYTES, limits.disk_bytes),
         "Tmpfs": tmpfs,
-        "Ulimits": [] if files is None else [{"Name": "nofile", "Soft": files, "Hard": files}],
     }
-    if limits.cpus is not None:
-        host["NanoCpus"] = int(limits.cpus * 1e9)
-    if limits.runtime is not None:
-        host["Runtime"] = limits.runtime
     config: dict[str, Any] = {
         "Image": image.id,
         "Entrypoint": list(argv[:1]),
@@ -182,6 +165,39 @@ def workdir_volume(name: str, *, labels: Mapping[str, str], size_bytes: int) -> 
         "driver_opts": {"type": "tmpfs", "device": "tmpfs", "o": options},
         "labels": dict(labels),
     }
+
+
+def _limited(limits: Isolation, files: int | None) -> dict[str, Any]:
+    """What a guest may use."""
+    found: dict[str, Any] = {
+        "Memory": limits.memory_bytes,
+        "MemorySwap": limits.memory_bytes,
+        "PidsLimit": limits.pids,
+        "ShmSize": min(_SHM_BYTES, limits.disk_bytes),
+        "Ulimits": [] if files is None else [{"Name": "nofile", "Soft": files, "Hard": files}],
+    }
+    if limits.cpus is not None:
+        found["NanoCpus"] = int(limits.cpus * 1e9)
+    return found
+
+
+def _hardened(limits: Isolation, caps: Sequence[str]) -> dict[str, Any]:
+    """What a guest may do."""
+    found: dict[str, Any] = {
+        "AutoRemove": False,
+        "Binds": None,
+        "CapAdd": sorted(caps),
+        "CapDrop": ["ALL"],
+        "Init": False,
+        "IpcMode": "private",
+        "Privileged": False,
+        "ReadonlyRootfs": limits.read_only,
+        "RestartPolicy": {"Name": "no"},
+        "SecurityOpt": ["no-new-privileges"],
+    }
+    if limits.runtime is not None:
+        found["Runtime"] = limits.runtime
+    return found
 
 
 def _room(size_bytes: int) -> str:
