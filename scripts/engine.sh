@@ -6,6 +6,7 @@ set -eu
 LOG=${ARCI_ENGINE_LOG:-/var/log/arci-dockerd.log}
 PID_FILE=${ARCI_ENGINE_PID_FILE:-/var/run/docker.pid}
 PATIENCE_S=${ARCI_ENGINE_PATIENCE_S:-60}
+MOST_STARTS=3
 
 answers() {
     command -v docker >/dev/null 2>&1 && docker version --format '{{.Server.Version}}' >/dev/null 2>&1
@@ -32,34 +33,41 @@ install_docker() {
     command -v docker >/dev/null 2>&1 || apt-get install -qy --no-install-recommends docker-cli >&2
 }
 
-# A pid file whose process is gone, or is another program by now, keeps dockerd from starting.
-drop_stale_pid_file() {
-    [ -f "$PID_FILE" ] || return 0
+# One that is starting keeps its pid file. A file whose process is gone, a zombie, or another program by now is stale,
+# and keeps dockerd from starting.
+is_starting() {
+    [ -f "$PID_FILE" ] || return 1
     pid=$(cat "$PID_FILE")
-    if [ "$(cat "/proc/$pid/comm" 2>/dev/null)" != dockerd ]; then
-        rm -f "$PID_FILE"
-    fi
+    [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = dockerd ] && ! grep -q '^State:.Z' "/proc/$pid/status" 2>/dev/null
 }
 
 start_docker() {
     if [ -d /run/systemd/system ]; then
         systemctl start docker >&2 && return
     fi
-    drop_stale_pid_file
-    # One that is already starting keeps its pid file: then there is only to wait.
-    [ -f "$PID_FILE" ] && return
+    is_starting && return
+    rm -f "$PID_FILE"
     echo "engine: starting dockerd, its log is $LOG" >&2
     nohup dockerd >>"$LOG" 2>&1 </dev/null &
     started=$!
 }
 
 wait_until_it_answers() {
-    waited=0
+    waited=0 ends=0
     until answers; do
         if [ -n "${started:-}" ] && ! kill -0 "$started" 2>/dev/null; then
-            tail -n 20 "$LOG" >&2
-            advise "dockerd ended by itself; the end of $LOG is above."
+            ends=$((ends + 1))
+            if [ "$ends" -ge "$MOST_STARTS" ]; then
+                tail -n 20 "$LOG" >&2
+                advise "dockerd ended by itself; the end of $LOG is above."
+            fi
+            # What an engine that was killed left behind (a containerd that nobody has reaped yet) can fail a start.
+            sleep 1
+            started=
+            start_docker
         fi
+        # The one that we waited for has died meanwhile.
+        [ -n "${started:-}" ] || [ -d /run/systemd/system ] || is_starting || start_docker
         [ "$waited" -lt $((PATIENCE_S * 5)) ] || advise "dockerd did not answer within $PATIENCE_S s; see $LOG."
         sleep 0.2
         waited=$((waited + 1))
