@@ -1,1 +1,1 @@
-"""The contract of a back end as named, runnable checks: on the fake, on processes, on engines, in `arci doctor`."""
+"""The contract of a back end as named, runnable checks: on the fake, on processes, on engines."""
