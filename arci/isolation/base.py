@@ -81,13 +81,19 @@ class ProcessSpec:
     `argv` empty means the image's ENTRYPOINT + CMD (docker, agent role). `env` is added to the image's (docker) or to
     a clean environment (process); nothing of the host's leaks in. `stdin`: None keeps it open for `Guest.send`; bytes
     are delivered whole, then the process sees end of file. `status_token` (agent role): `arci-init` connects to the
-    boundary, says `ARCI status <token>` and reports there; without it, nothing is reported.
+    boundary, says `ARCI status <token>` and reports there; without it, nothing is reported. `serve` (environment role):
+    server name and token; `arci-init` connects to the boundary, says `ARCI environment <token> <server>` and relays
+    between that connection and the process's stdin and stdout; its stderr stays the guest's. `files`: absolute path, as
+    the guest sees it, -> content; written, and `directories` made, before the process starts (not for the boundary).
     """
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
     stdin: bytes | None = None
     status_token: str | None = None
+    serve: tuple[str, str] | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    directories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +153,19 @@ class Pod(Protocol):
     """What the recorder must listen on: `unix:/path` as seen by the boundary guest."""
     dial: str
     """What the agent side dials: `unix:/path` or `tcp:127.0.0.1:PORT`, as seen by the agent guest."""
+    listen_http: str | None
+    """A second address that the recorder must listen on so that the agent can speak HTTP (`tcp:127.0.0.1:0`); None where
+    `dial` is TCP already."""
+    shim: str | None
+    """Path of `arci-init` as the agent guest sees it; None where there is none for this machine."""
 
     def workdir(self, role: Role) -> str:
-        """Absolute path, as that guest sees it, of its writable private directory."""
+        """Absolute path, as that guest sees it, of its writable private directory. Of the environment: the directory in
+        which each server has one by its name; boundary and servers in containers of their own see it at the same path.
+        """
+
+    def scratch(self, role: Role) -> str:
+        """Absolute path, as that guest sees it, of its directory for temporary files, outside its workdir."""
 
     def source(self, role: Role) -> str:
         """Absolute path, as that guest sees it, of the directory that holds the user's code for that role."""
@@ -158,10 +174,14 @@ class Pod(Protocol):
         """The argv that starts ARCI's own guest program `guest` (`recorder`, `worker`, `grader`) with `args`."""
 
     async def start(self, role: Role, process: ProcessSpec) -> Guest:
-        """Start a role's guest. Its streams are attached before its first instruction. EngineError if it cannot be."""
+        """Start a role's guest. Its streams are attached before its first instruction. EngineError if it cannot be.
+
+        One guest per role; of the environment, one per server (`process.serve`).
+        """
 
     async def get(self, role: Role, path: str, limit_bytes: int) -> bytes:
-        """A tar archive of `path` in the guest's workdir; works after the guest died, while the boundary lives. Its
+        """A tar archive of `path` in the workdir of the agent or the environment (there: only if a server's snapshot
+        reads files, `Environment.needs_files`); works after the guest died, while the boundary lives. Its
         members are named from the last part of `path` on (`./...` for `.`). Over the limit: ValueError; no such path:
         FileNotFoundError. The archive is hostile input."""
 
