@@ -154,8 +154,8 @@ class Pod(Protocol):
     dial: str
     """What the agent side dials: `unix:/path` or `tcp:127.0.0.1:PORT`, as seen by the agent guest."""
     listen_http: str | None
-    """A second address that the recorder must listen on so that the agent can speak HTTP (`tcp:127.0.0.1:0`); None where
-    `dial` is TCP already."""
+    """A second address that the recorder must listen on so that the agent can speak HTTP (`tcp:127.0.0.1:0`); None
+    where `dial` is TCP already."""
     shim: str | None
     """Path of `arci-init` as the agent guest sees it; None where there is none for this machine."""
 
@@ -181,7 +181,8 @@ class Pod(Protocol):
 
     async def get(self, role: Role, path: str, limit_bytes: int) -> bytes:
         """A tar archive of `path` in the workdir of the agent or the environment (there: only if a server's snapshot
-        reads files, `Environment.needs_files`); works after the guest died, while the boundary lives. Its
+        reads files, `Environment.needs_files`); works after the guest died, while the boundary lives, and of servers
+        before the agent starts. Its
         members are named from the last part of `path` on (`./...` for `.`). Over the limit: ValueError; no such path:
         FileNotFoundError. The archive is hostile input."""
 

@@ -5,20 +5,15 @@ It keeps the same contract as the real ones (the conformance checks run on it) a
 
 from __future__ import annotations
 
-import io
-import posixpath
-import tarfile
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import anyio
-import anyio.abc
-import anyio.lowlevel
 
-from arci.isolation.base import Capability, Findings, Guest, Pod, ProcessSpec, RunPlan, Slots, TrialPlan
-from arci.isolation.fake_guest import FakeFaults, FakeGuest, GuestEnded, GuestPipes, PodBoard, Program
+from arci.isolation.base import Capability, Findings, Pod, RunPlan, Slots, TrialPlan
+from arci.isolation.fake_guest import FakeFaults, GuestEnded, GuestPipes, Program
+from arci.isolation.fake_pod import SHIM, FakePod, Started, shim_program
 from arci.isolation.fake_script import program_of
 from arci.isolation.fake_trial import ScriptedTrial
 from arci.isolation.groups import task_group
@@ -41,19 +36,11 @@ ScriptFor: TypeAlias = Callable[[TrialPlan, Role], Script | Program]
 FaultsFor: TypeAlias = Callable[[TrialPlan, Role], FakeFaults]
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
-    """One guest that was started, for tests to look at."""
-
-    plan: TrialPlan
-    role: Role
-    process: ProcessSpec
-
-
 class FakeIsolation:
     """`script` says what each guest does; without it, guests are what `script.render` made, and nothing else runs.
 
-    `faults` says what breaks for which guest. `speed` is how many seconds of a guest's sleeps and of the timeouts of
+    `faults` says what breaks for which guest (the servers of an environment are of one role: `GuestPipes.server` tells
+    them apart). `speed` is how many seconds of a guest's sleeps and of the timeouts of
     `wait` and `stop` pass in one real second. `started` lists every guest in order of its start.
     """
 
@@ -98,6 +85,9 @@ class FakeIsolation:
         return FakeFaults() if self._faults is None else self._faults(plan, role)
 
     def program_of(self, plan: TrialPlan, role: Role, argv: tuple[str, ...]) -> Program:
+        """What a guest that is started with `argv` does."""
+        if argv[:1] == (SHIM,):
+            return shim_program(argv)
         script = rendered(argv)
         if script is None and self._script is not None:
             found = self._script(plan, role)
@@ -135,7 +125,7 @@ class _FakeSlots:
     @asynccontextmanager
     async def _pod(self, plan: TrialPlan) -> AsyncIterator[Pod]:
         async with self._free, task_group() as tasks:
-            pod = _FakePod(self._isolation, self._run.run_id, plan, tasks)
+            pod = FakePod(self._isolation, self._run.run_id, plan, tasks)
             try:
                 yield pod
             finally:
@@ -144,98 +134,3 @@ class _FakeSlots:
 
     def pod(self, plan: TrialPlan) -> AbstractAsyncContextManager[Pod]:
         return self._pod(plan)
-
-
-class _FakePod:
-    listen = dial = "unix:/arci/socket"
-
-    def __init__(self, isolation: FakeIsolation, run_id: str, plan: TrialPlan, tasks: anyio.abc.TaskGroup) -> None:
-        self.guests: dict[Role, FakeGuest] = {}
-        self._isolation = isolation
-        self._run_id = run_id
-        self._plan = plan
-        self._tasks = tasks
-        self._board = PodBoard()
-
-    def workdir(self, role: Role) -> str:
-        return f"/arci/{role}/work"
-
-    def source(self, role: Role) -> str:
-        return f"/arci/{role}/source"
-
-    def python(self, role: Role, guest: str, *args: str) -> tuple[str, ...]:
-        return ("python3", "-I", "-S", "/arci/guest/launch.py", guest, *args)
-
-    async def start(self, role: Role, process: ProcessSpec) -> Guest:
-        await anyio.lowlevel.checkpoint()
-        faults = self._isolation.faults_of(self._plan, role)
-        if faults.start is not None:
-            raise faults.start
-        pipes = self._pipes(role, process)
-        guest = FakeGuest(pipes, self._isolation.program_of(self._plan, role, process.argv), faults)
-        self._isolation.started.append(Started(self._plan, role, process))
-        self.guests[role] = guest
-        self._board.processes[role] = process
-        self._tasks.start_soon(self._live, guest, role)
-        self._board.flag(f"{role} started").set()
-        return guest
-
-    async def _live(self, guest: FakeGuest, role: Role) -> None:
-        async with self._isolation.living(self._run_id, f"{role} of {self._plan.trial_id}"):
-            token = guest.pipes.process.status_token
-            tell = self._board.listeners.get(self.dial) if token is not None else None
-            if tell is not None:
-                tell(f"open ARCI status {token}\nheard started\n")
-            await guest.run()
-            if tell is not None:
-                end = self._board.ends[role]
-                how = f"exit {end.code}" if end.signal is None else f"signal {end.signal}"
-                tell(f"heard ended {how} oom=0\nclosed ARCI status {token}\n")
-        if role is Role.BOUNDARY:
-            await self._lose_status()
-
-    async def _lose_status(self) -> None:
-        """The boundary is gone, and with it the status connections: `arci-init` then ends its guest."""
-        for guest in list(self.guests.values()):
-            if guest.pipes.process.status_token is not None:
-                await guest.end(0)
-
-    def _pipes(self, role: Role, process: ProcessSpec) -> GuestPipes:
-        places = {"HOME": self.workdir(role), "TMPDIR": f"/arci/{role}/tmp", "PATH": "/usr/bin:/bin"}
-        environment = {**places, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", **process.env}
-        workdir, speed = self.workdir(role), self._isolation.speed
-        pipes = GuestPipes(self._plan, role, process, self._board, workdir, environment, speed=speed)
-        if process.stdin is not None:
-            pipes.feed(process.stdin)
-        if process.stdin is not None or role is not Role.BOUNDARY:
-            pipes.close_stdin()
-        return pipes
-
-    async def get(self, role: Role, path: str, limit_bytes: int) -> bytes:
-        faults = self._isolation.faults_of(self._plan, role)
-        if faults.get is not None:
-            raise faults.get
-        files = self.guests[role].pipes.files if role in self.guests else {}
-        return _archive(files, self.workdir(role), path, limit_bytes)
-
-
-def _archive(files: Mapping[str, bytes | str], workdir: str, path: str, limit_bytes: int) -> bytes:
-    """As a real back end's: members named from the last part of `path` on, links as links."""
-    whole = posixpath.normpath(posixpath.join(workdir, path))
-    chosen = {name: content for name, content in files.items() if f"{name}/".startswith(f"{whole}/")}
-    if not chosen or not f"{whole}/".startswith(f"{workdir}/"):
-        raise FileNotFoundError(f"{path}: no such path in the working directory")
-    start = workdir if whole == workdir else posixpath.dirname(whole)
-    buffer = io.BytesIO()
-    with tarfile.TarFile(fileobj=buffer, mode="w") as tar:
-        for name, content in sorted(chosen.items()):
-            member = tarfile.TarInfo(posixpath.relpath(name, start))
-            if isinstance(content, str):
-                member.type, member.linkname = tarfile.SYMTYPE, content
-                tar.addfile(member)
-            else:
-                member.size = len(content)
-                tar.addfile(member, io.BytesIO(content))
-            if buffer.tell() > limit_bytes:
-                raise ValueError(f"{path}: the archive is larger than {limit_bytes} bytes")
-    return buffer.getvalue()

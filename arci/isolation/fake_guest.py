@@ -45,8 +45,10 @@ class PodBoard:
 
     def __init__(self) -> None:
         self.listeners: dict[str, Callable[[str], None]] = {}
+        self.half_closes = False
+        """What listens says nothing more after its greeting."""
         self.processes: dict[Role, ProcessSpec] = {}
-        """What was started, by role."""
+        """What was started, by role (of the environment, the server that was started last)."""
         self.ends: dict[Role, Exit] = {}
         """How the guests ended that have ended."""
         self._flags: dict[str, anyio.Event] = {}
@@ -72,12 +74,22 @@ class GuestPipes:
     """What runs on SIGTERM; None: the signal kills."""
     ignores_term: bool = False
     speed: float = 1.0
+    stdout: Callable[[bytes], None] | None = None
+    """Where stdout goes instead of to the host: of a server, its connection."""
     _stdin: deque[bytes] = field(default_factory=deque)
     _stdin_closed: bool = False
     _chunks: deque[Chunk] = field(default_factory=deque)
     _news: anyio.Event = field(default_factory=anyio.Event)
 
+    @property
+    def server(self) -> str:
+        """The name of the server that this guest is; empty for one that is none."""
+        return "" if self.process.serve is None else self.process.serve[0]
+
     def write(self, data: bytes, stream: str = "stdout") -> None:
+        if stream == "stdout" and self.stdout is not None:
+            self.stdout(data)
+            return
         self._chunks.append(Chunk(stream, data))
         self.wake()
 
@@ -182,7 +194,7 @@ class FakeGuest:
         self.pipes.wake()
 
     async def send(self, data: bytes) -> None:
-        if self._exit is None:
+        if self._exit is None and self.pipes.process.serve is None:  # a server's stdin is its connection
             self.pipes.feed(data)
 
     async def output(self) -> AsyncIterator[Chunk]:

@@ -123,6 +123,7 @@ class _Process:
     async def listen(self, op: s.Listen) -> None:
         listeners = self._pipes.board.listeners
         listeners[op.address] = lambda line: self._put(line.encode())
+        self._pipes.board.half_closes = op.half_closes
         self._closers.append(lambda: listeners.pop(op.address, None))
         self._put(b"listening\n")
         while await self._pipes.read():

@@ -19,10 +19,12 @@ from arci.model.trial import Role
 __all__ = ["ScriptedTrial"]
 
 EVENTS_SENT = "events sent"
+SERVERS_STOPPED = "servers stopped"
 
 
 def _ready() -> dict[str, Any]:
-    return {"type": "ready", "tools": []}
+    listening = ["unix:/arci/socket", "tcp:127.0.0.1:47112"]
+    return {"type": "ready", "tools": [], "servers": [], "listening": listening}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,10 @@ class ScriptedTrial:
     statuses: Sequence[Mapping[str, Any]] | None = None
     """The `status` frames; None: told from what the agent's guest really does, as `arci-init` would."""
     agent: Script | Program = ()
+    environment: Script | Program | None = None
+    """What each server in a container of its own does; None: it lives until the recorder stops it, and ends with 0."""
+    initial_state: Mapping[str, Any] | None = None
+    """The state told right after `ready`; None: none is told, as by a recorder that is not asked for one."""
     final_state: Mapping[str, Any] | None = field(default_factory=dict)
     """None: the recorder never answers `agent_gone`."""
     count: int | None = None
@@ -56,13 +62,29 @@ class ScriptedTrial:
     grader_exit: int = 0
 
     def __call__(self, plan: TrialPlan, role: Role) -> Program:
-        return {Role.BOUNDARY: self._recorder, Role.AGENT: self._agent, Role.GRADER: self._grader}[role]
+        programs: dict[Role, Program] = {
+            Role.BOUNDARY: self._recorder,
+            Role.ENVIRONMENT: self._server,
+            Role.AGENT: self._agent,
+            Role.GRADER: self._grader,
+        }
+        return programs[role]
 
     async def _recorder(self, pipes: GuestPipes) -> int:
-        async with task_group() as tasks:
-            code = await self._serve(pipes, tasks.start_soon)
-            tasks.cancel_scope.cancel()
-        return code
+        try:
+            async with task_group() as tasks:
+                code = await self._serve(pipes, tasks.start_soon)
+                tasks.cancel_scope.cancel()
+            return code
+        finally:
+            pipes.board.flag(SERVERS_STOPPED).set()
+
+    async def _server(self, pipes: GuestPipes) -> Exit | int | None:
+        if self.environment is None:
+            await pipes.board.flag(SERVERS_STOPPED).wait()
+            return 0
+        program = program_of(self.environment) if isinstance(self.environment, tuple) else self.environment
+        return await program(pipes)
 
     async def _serve(self, pipes: GuestPipes, start_soon: Any) -> int:
         while (frame := await pipes.read_frame()) is not None:
@@ -73,6 +95,8 @@ class ScriptedTrial:
                     return self.quit_code
                 if self.ready is not None:
                     pipes.write_frame(dict(self.ready))
+                    if self.initial_state is not None:
+                        pipes.write_frame({"type": "initial_state", "state": dict(self.initial_state)})
                     start_soon(self._report, pipes)
                 if self.quits_after == "ready":
                     return self.quit_code
@@ -108,6 +132,7 @@ class ScriptedTrial:
     async def _finish(self, pipes: GuestPipes) -> int:
         if Role.AGENT in pipes.board.processes:
             await pipes.board.flag("reported").wait()
+        pipes.board.flag(SERVERS_STOPPED).set()
         pipes.write_frame({"type": "final_state", "state": dict(self.final_state or {})})
         if self.quits_after == "final_state":
             return self.quit_code

@@ -157,9 +157,11 @@ class Listen:
     """Serve a Unix socket until stdin ends.
 
     Prints `listening`, then for each connection `open NAME` (its first line), `heard LINE` for more, and `closed NAME`.
+    It answers each with its name; `half_closes`: and says no more to it, but listens on.
     """
 
     address: str
+    half_closes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,7 @@ def do_hold(address: str, name: str) -> None:
     put(b"held " + answer)
 
 
-def do_listen(address: str) -> None:
+def do_listen(address: str, half_closes: bool) -> None:
     import select
     import socket
 
@@ -167,35 +167,49 @@ def do_listen(address: str) -> None:
     os.chmod(path, 0o666)
     listener.listen(16)
     put(b"listening\n")
-    names: dict[socket.socket, str] = {}
+    heard: dict[socket.socket, list[bytes]] = {}
     while True:
-        watched: list[Any] = [0, listener, *names]
+        watched: list[Any] = [0, listener, *heard]
         for ready in select.select(watched, [], [])[0]:
             if ready == 0:
                 if not os.read(0, 4096):
                     return
             elif ready is listener:
-                names[listener.accept()[0]] = ""
+                heard[listener.accept()[0]] = [b""]
             else:
-                serve(ready, names)
+                serve(ready, heard, half_closes)
 
 
-def serve(connection: socket.socket, names: dict[socket.socket, str]) -> None:
+def serve(connection: socket.socket, heard: dict[socket.socket, list[bytes]], half_closes: bool) -> None:
+    """`heard`: of each connection its first line, once it is whole, and what came after the last whole line."""
     try:
         data = connection.recv(4096)
     except OSError:
         data = b""
+    *names, rest = heard[connection]
+    *lines, rest = (rest + data).split(b"\n")
+    if not data and names and rest:
+        lines, rest = [rest], b""
+    if lines and not names:
+        names = [lines.pop(0)]
+        put(b"open " + names[0] + b"\n")
+        answer(connection, names[0], half_closes)
+    for line in lines:
+        put(b"heard " + line + b"\n")
+    heard[connection] = [*names, rest]
     if not data:
-        put(f"closed {names.pop(connection)}\n")
+        del heard[connection]
+        put(b"closed " + b"".join(names) + b"\n")
         connection.close()
-        return
-    for line in data.decode().splitlines():
-        if names[connection]:
-            put(f"heard {line}\n")
-        else:
-            names[connection] = line
-            put(f"open {line}\n")
-            connection.sendall(line.encode() + b"\n")
+
+
+def answer(connection: socket.socket, name: bytes, half_closes: bool) -> None:
+    import contextlib
+
+    with contextlib.suppress(OSError):  # gone already: the next read tells
+        connection.sendall(name + b"\n")
+        if half_closes:
+            connection.shutdown(1)
 
 
 def do_python(source: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import tarfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -30,6 +30,14 @@ from arci.isolation.docker.slots import DockerSlots
 LIMIT_S = 60.0
 """A test that waits longer for something has failed."""
 IMAGES = ("baseline", "candidate", "boundary", "grader")
+BARE = """\
+RUN mkdir /bare && cd /bare && mkdir bin etc && cp /bin/sh /bin/cat /bin/mkdir /bin/rm /usr/bin/id bin/ && \\
+    ldd bin/* | grep -o '/lib[^ ]*' | sort -u | xargs -I NAME cp -L --parents NAME /bare
+FROM scratch
+COPY --from=0 /bare /
+ENV PATH=/bin
+LABEL dev.arci.kind=test"""
+"""More lines of a Dockerfile: an image of a shell, `cat`, `id`, `mkdir`, `rm` and what they load, and nothing else."""
 KEEP = ProcessSpec(("python3", "-I", "-S", "-c", "import sys; sys.stdin.read()"))
 """A boundary that does nothing but live until its stdin ends."""
 
@@ -40,10 +48,17 @@ def trial(arm: str = "baseline", number: int = 0) -> TrialPlan:
     return TrialPlan(f"clean:{number:05d}:{arm}", arm, 1)
 
 
-def plan(image: str = IMAGE_ID, *, workers: int = 2, agent: str | None = None, **limits: Any) -> RunPlan:
+def plan(
+    image: str = IMAGE_ID,
+    *,
+    workers: int = 2,
+    agent: str | None = None,
+    servers: Sequence[Mapping[str, Any]] = (),
+    **limits: Any,
+) -> RunPlan:
     """All roles from `image`, but for the agent's of both arms where `agent` is given."""
     refs = {name: (agent or image) if name in ("baseline", "candidate") else image for name in IMAGES}
-    return conformance_plan("docker", workers=workers, image_refs=refs, isolation=limits)
+    return conformance_plan("docker", workers=workers, image_refs=refs, isolation=limits, servers=servers)
 
 
 def python(code: str, **changes: Any) -> ProcessSpec:

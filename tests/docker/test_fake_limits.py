@@ -13,7 +13,7 @@ from fake_container import PROBE
 from fake_engine import fake_engine
 from pods import LIMIT_S
 
-from arci.isolation.docker.isolation import too_few_files
+from arci.isolation.docker.findings import too_few_files
 
 PROGRAM = """
 import json, resource, sys

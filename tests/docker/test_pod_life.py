@@ -18,7 +18,8 @@ from pods import KEEP, LIMIT_S, ended, of_run, plan, python, runtime_image, tria
 
 from arci.isolation.base import RunPlan
 from arci.isolation.docker.engine import Engine, connect
-from arci.isolation.docker.isolation import _FILES, _FILES_PER_WORKER, DockerIsolation
+from arci.isolation.docker.findings import FILES, FILES_PER_WORKER
+from arci.isolation.docker.isolation import DockerIsolation
 from arci.isolation.docker.slots import DockerSlots
 from arci.isolation.docker.sweep import sweep
 from arci.model.trial import Role
@@ -218,7 +219,7 @@ def test_open_files_stay_within_what_the_preflight_counts_and_all_are_given_back
                 for pod in (one, other):
                     for role in (Role.BOUNDARY, Role.AGENT, Role.GRADER):
                         await pod.start(role, STUBBORN)
-                assert open_files() - before <= run.workers * _FILES_PER_WORKER + _FILES // 2
+                assert open_files() - before <= run.workers * FILES_PER_WORKER + FILES // 2
         engine.close()
 
     within(main)

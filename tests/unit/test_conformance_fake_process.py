@@ -27,9 +27,20 @@ WITHOUT_INIT = (
 NEEDS_INIT = (
     "agent_dies_with_boundary",
     "end_takes_the_tree",
+    "files_and_status",
+    "files_are_given_to_servers",
+    "server_directory_is_fresh",
+    "server_ends_with_its_boundary",
+    "server_files_before_the_agent",
+    "server_files_outlive_it",
+    "server_is_served",
+    "server_reads_its_boundary",
+    "servers_side_by_side",
+    "shim_reaches_boundary",
     "status_is_reported",
     "stop_kills_the_tree",
     "stop_with_grace_kills_the_tree",
+    "stubborn_server_ends_with_its_pod",
 )
 PROCESS_GAPS = {} if find_init() else dict.fromkeys(NEEDS_INIT, WITHOUT_INIT)
 

@@ -238,3 +238,78 @@ def test_a_mistake_in_a_test_s_own_guest_is_not_hidden() -> None:
 
     with pytest.raises(LookupError, match="mistake of the test"):
         anyio.run(main)
+
+
+def server(name: str, argv: tuple[str, ...] = ("serve",)) -> ProcessSpec:
+    return ProcessSpec(argv, serve=(name, f"token-{name}"))
+
+
+async def served_choreography(trial: ScriptedTrial) -> tuple[list[dict[str, Any]], list[Any]]:
+    """The recorder's frames, and how two servers ended, told after `agent_gone`."""
+    async with pod_of(FakeIsolation(trial)) as pod:
+        recorder = await pod.start(Role.BOUNDARY, ARGV)
+        servers = [await pod.start(Role.ENVIRONMENT, server(name)) for name in ("shop", "bank")]
+        await recorder.send(b'{"type": "begin"}\n{"type": "agent_gone"}\n')
+        await recorder.wait(5)
+        return await frames_of(recorder), [await guest.wait(5) for guest in servers]
+
+
+def test_a_scripted_trial_s_servers_live_until_the_recorder_stops_them() -> None:
+    frames, ends = anyio.run(served_choreography, ScriptedTrial())
+    assert [frame["type"] for frame in frames] == ["ready", "final_state", "end"]
+    assert frames[0]["listening"][0] == "unix:/arci/socket"
+    assert [end.code for end in ends] == [0, 0]
+
+
+def test_a_scripted_server_is_told_apart_by_its_name() -> None:
+    async def serve(pipes: GuestPipes) -> int:
+        return {"shop": 3, "bank": 4}[pipes.server]
+
+    _, ends = anyio.run(served_choreography, ScriptedTrial(environment=serve))
+    assert [end.code for end in ends] == [3, 4]
+
+
+def test_a_scripted_server_that_dies_is_told_with_what_it_wrote() -> None:
+    async def main() -> None:
+        trial = ScriptedTrial(environment=(Print(b"no such table", "stderr"), Die(11)))
+        async with pod_of(FakeIsolation(trial)) as pod:
+            guest = await pod.start(Role.ENVIRONMENT, server("shop"))
+            end = await guest.wait(5)
+            assert end is not None
+            assert end.signal == 11
+            assert [chunk.data async for chunk in guest.output()] == [b"no such table"]
+
+    anyio.run(main)
+
+
+def test_files_of_all_servers_and_of_the_boundary_are_in_the_environments_directory() -> None:
+    def script(plan: TrialPlan, role: Role) -> Any:
+        return (
+            (WriteFile("db", b"1"),) if role is Role.ENVIRONMENT else (WriteFile("/arci/environment/work/own/f", b""),)
+        )
+
+    async def main() -> list[str]:
+        async with pod_of(FakeIsolation(script)) as pod:
+            process = ProcessSpec(("x",), serve=("bank", "t"), files={"/arci/environment/work/bank/given": b"2"})
+            guests = [
+                await pod.start(Role.BOUNDARY, ARGV),
+                await pod.start(Role.ENVIRONMENT, server("shop")),
+                await pod.start(Role.ENVIRONMENT, process),
+            ]
+            for guest in guests:
+                await guest.wait(5)
+            archive = await pod.get(Role.ENVIRONMENT, ".", 1 << 20)
+            with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+                return tar.getnames()
+
+    assert anyio.run(main) == ["bank/db", "bank/given", "own/f", "shop/db"]
+
+
+def test_a_server_without_a_name_and_a_name_without_a_server_are_refused() -> None:
+    async def main() -> None:
+        async with pod_of(FakeIsolation(ScriptedTrial())) as pod:
+            for role, process in ((Role.ENVIRONMENT, ARGV), (Role.AGENT, server("shop"))):
+                with pytest.raises(EngineError, match="`serve`"):
+                    await pod.start(role, process)
+
+    anyio.run(main)

@@ -278,3 +278,53 @@ def test_a_pod_waits_for_a_free_worker() -> None:
                 assert await (await pod.start(Role.AGENT, ProcessSpec(render((Exit(0),), sys.executable)))).wait(20)
 
     anyio.run(main)
+
+
+def test_what_a_guest_is_given_is_written_without_arci_init_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arci.isolation.process.isolation.find_init", lambda: None)
+
+    async def main() -> None:
+        async with opened() as pod:
+            assert pod.shim is None
+            path = f"{pod.scratch(Role.AGENT)}/deep/task.json"
+            made = f"{pod.workdir(Role.AGENT)}/out"
+            argv = ("sh", "-c", 'cat "$1"; cd "$2" && echo " made"', "sh", path, made)
+            guest = await pod.start(Role.AGENT, ProcessSpec(argv, files={path: b"given"}, directories=(made,)))
+            assert b"".join([chunk.data async for chunk in guest.output()]) == b"given made\n"
+
+    anyio.run(main)
+
+
+@pytest.mark.parametrize("path", ["/proc/no/such", "relative", "/etc/passwd/below", "/tmp/nul\0"])
+def test_what_cannot_be_given_is_an_error_of_the_place_and_names_the_path(path: str) -> None:
+    async def main() -> None:
+        async with opened() as pod:
+            for process in (ProcessSpec(("true",), files={path: b""}), ProcessSpec(("true",), directories=(path,))):
+                with pytest.raises(EngineError, match=r"start agent: .* cannot be made: ") as caught:
+                    await pod.start(Role.AGENT, process)
+                assert repr(path) in str(caught.value)
+
+    anyio.run(main)
+
+
+def test_a_server_needs_arci_init_and_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main(role: Role, process: ProcessSpec, message: str) -> None:
+        async with opened() as pod:
+            with pytest.raises(EngineError, match=message):
+                await pod.start(role, process)
+
+    anyio.run(main, Role.ENVIRONMENT, ProcessSpec(("true",)), "an environment guest is a server")
+    anyio.run(main, Role.AGENT, ProcessSpec(("true",), serve=("shop", "t")), "no other guest is one")
+    monkeypatch.setattr("arci.isolation.process.isolation.find_init", lambda: None)
+    anyio.run(main, Role.ENVIRONMENT, ProcessSpec(("true",), serve=("shop", "t")), "arci-init, which connects")
+
+
+def test_places_of_roles_are_apart_and_below_the_pods_directory() -> None:
+    async def main() -> None:
+        async with opened() as pod:
+            places = [place(role) for role in Role for place in (pod.workdir, pod.scratch)]
+            assert len(set(places)) == len(places)
+            assert {str(Path(place).parent) for place in places} == {str(Path(pod.listen[5:]).parent)}
+            assert pod.listen_http == "tcp:127.0.0.1:0"
+
+    anyio.run(main)

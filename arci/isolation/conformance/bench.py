@@ -11,15 +11,17 @@ from typing import Any
 import anyio
 
 from arci.isolation.base import Exit, Guest, Pod, ProcessSpec, RunPlan, Slots, TrialPlan
+from arci.isolation.conformance.plan import SHOP
 from arci.isolation.groups import task_group
 from arci.isolation.remains import Observable
 from arci.isolation.script import Echo, Listen, Script, render
 from arci.model.trial import Role
 
-__all__ = ["PATIENCE_S", "Bench", "ConformanceFailure", "Ran", "Watched", "require", "watched"]
+__all__ = ["PATIENCE_S", "TOKEN", "Bench", "ConformanceFailure", "Ran", "Watched", "require", "watched"]
 
 PATIENCE_S = 20.0
 """How long a check waits for what must happen; far above what any engine needs."""
+TOKEN = "t0k3n"
 
 
 class ConformanceFailure(AssertionError):
@@ -128,12 +130,19 @@ class Bench:
         script: Script,
         *,
         env: Mapping[str, str] | None = None,
-        stdin: bytes | None = None,
-        status_token: str | None = None,
+        server: str = SHOP,
+        **how: Any,
     ) -> Guest:
-        """Start `script` as `role`; its relative paths are below the role's workdir, wherever the guest starts."""
-        env = {"ARCI_WORKDIR": pod.workdir(role), **(env or {})}
-        return await pod.start(role, ProcessSpec(render(script, self.python), env, stdin, status_token))
+        """Start `script` as `role`; its relative paths are below the role's workdir, wherever the guest starts.
+
+        As ENVIRONMENT it is the server of that name, whose directory is made. `how`: more of its `ProcessSpec`.
+        """
+        home = pod.workdir(role)
+        if role is Role.ENVIRONMENT:
+            home = f"{home}/{server}"
+            how = {"serve": (server, TOKEN), "directories": (home,), **how}
+        env = {"ARCI_WORKDIR": home, **(env or {})}
+        return await pod.start(role, ProcessSpec(render(script, self.python), env, **how))
 
     @asynccontextmanager
     async def watching(self, pod: Pod, role: Role, script: Script, **how: Any) -> AsyncIterator[Watched]:
@@ -152,9 +161,9 @@ class Bench:
             return await self.ran(pod, role, script, stdin=stdin)
 
     @asynccontextmanager
-    async def listening(self, pod: Pod) -> AsyncIterator[Watched]:
+    async def listening(self, pod: Pod, *, half_closes: bool = False) -> AsyncIterator[Watched]:
         """A boundary that listens on the pod's address and prints who connects and who goes."""
-        async with self.watching(pod, Role.BOUNDARY, (Listen(pod.listen),)) as boundary:
+        async with self.watching(pod, Role.BOUNDARY, (Listen(pod.listen, half_closes),)) as boundary:
             await boundary.until(b"listening\n")
             yield boundary
 

@@ -5,68 +5,19 @@ from __future__ import annotations
 from arci.isolation.base import Capability
 from arci.isolation.conformance.bench import Bench, require
 from arci.isolation.conformance.check import Check, check
-from arci.isolation.script import Echo, Operation, Print, Python
+from arci.isolation.conformance.sources import (
+    DIAL_LOOPBACK,
+    INTERFACES,
+    REACH_OUT,
+    SECRETS_OF_THE_HOST,
+    SERVE_LOOPBACK,
+    WRITE_ROOT,
+    source,
+)
+from arci.isolation.script import Echo, Print
 from arci.model.trial import Role
 
 __all__ = ["CHECKS"]
-
-_INTERFACES = """
-import socket
-put(" ".join(sorted(name for _, name in socket.if_nameindex())))
-"""
-
-_REACH_OUT = """
-import socket
-def attempt(what, action):
-    try:
-        action()
-        put(what + " ")
-    except OSError:
-        pass
-attempt("resolved", lambda: socket.getaddrinfo("example.com", 80))
-attempt("connected", lambda: socket.create_connection(("1.1.1.1", 53), 2))
-attempt("sent", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("1.1.1.1", 53)))
-put("done")
-"""
-
-_SERVE_LOOPBACK = """
-import socket
-listener = socket.create_server(("127.0.0.1", 0))
-put("port %d\\n" % listener.getsockname()[1])
-globals()["kept"] = listener
-"""
-
-_DIAL_LOOPBACK = """
-import socket
-try:
-    socket.create_connection(("127.0.0.1", PORT), 5)
-    put("connected")
-except OSError as error:
-    put("refused")
-"""
-
-_SECRETS_OF_THE_HOST = """
-import os
-for path in ("/var/run/docker.sock", "/run/docker.sock", "/run/podman/podman.sock"):
-    if os.path.exists(path):
-        put(path + " ")
-for line in open("/proc/self/status"):
-    if line.startswith(("CapEff", "CapPrm", "CapBnd")) and int(line.split()[1], 16):
-        put(line.replace("\\t", " "))
-    if line.startswith("NoNewPrivs") and line.split()[1] != "1":
-        put(line.replace("\\t", " "))
-put("done")
-"""
-
-_WRITE_ROOT = """
-for path in ("/arci-conformance", "/etc/arci-conformance", "/usr/arci-conformance"):
-    try:
-        open(path, "w").close()
-        put(path + " ")
-    except OSError:
-        pass
-put("done")
-"""
 
 _ALLOCATE = """
 held = []
@@ -103,23 +54,17 @@ put("%d" % written)
 """
 
 
-def _source(text: str, **values: object) -> tuple[Operation, ...]:
-    """The program with its capitalised names set."""
-    settings = "".join(f"{name} = {value!r}\n" for name, value in values.items())
-    return (Python(settings + text),)
-
-
 @check("the only interface an agent sees is lo", needs=Capability.ISOLATES_NETWORK)
 async def only_loopback(bench: Bench) -> None:
     for role in (Role.AGENT, Role.GRADER, Role.BOUNDARY):
-        ran = await bench.once(_source(_INTERFACES), role=role)
+        ran = await bench.once(source(INTERFACES), role=role)
         require(ran.stdout == b"lo", f"{role} sees {ran.stdout!r}, {ran.stderr[-300:]!r}")
 
 
 @check("no guest resolves a name or reaches an address outside", needs=Capability.ISOLATES_NETWORK)
 async def no_way_out(bench: Bench) -> None:
     for role in (Role.AGENT, Role.GRADER, Role.BOUNDARY):
-        ran = await bench.once(_source(_REACH_OUT), role=role)
+        ran = await bench.once(source(REACH_OUT), role=role)
         require(ran.stdout == b"done", f"{role}: {ran.stdout!r}, {ran.stderr[-300:]!r}")
 
 
@@ -127,31 +72,31 @@ async def no_way_out(bench: Bench) -> None:
     "a port that the trusted side opens on loopback cannot be dialled by the agent", needs=Capability.ISOLATES_NETWORK
 )
 async def trusted_loopback_is_apart(bench: Bench) -> None:
-    server = (*_source(_SERVE_LOOPBACK), Echo())
+    server = (*source(SERVE_LOOPBACK), Echo())
     async with bench.pod() as pod, bench.watching(pod, Role.BOUNDARY, server) as boundary:
         await boundary.until(b"\n")
         port = int(boundary.stdout.split()[1])
-        ran = await bench.ran(pod, Role.AGENT, _source(_DIAL_LOOPBACK, PORT=port))
+        ran = await bench.ran(pod, Role.AGENT, source(DIAL_LOOPBACK, PORT=port))
         require(ran.stdout == b"refused", f"the agent: {ran.stdout!r}, {ran.stderr[-300:]!r}")
 
 
 @check("the agent has no engine's socket, no capability, no new privileges", needs=Capability.ISOLATES_FILES)
 async def agent_has_no_power(bench: Bench) -> None:
-    ran = await bench.once(_source(_SECRETS_OF_THE_HOST))
+    ran = await bench.once(source(SECRETS_OF_THE_HOST))
     require(ran.stdout == b"done", f"the agent has {ran.stdout!r}, {ran.stderr[-300:]!r}")
 
 
 @check("the agent's root is read-only", needs=Capability.ISOLATES_FILES)
 async def root_is_read_only(bench: Bench) -> None:
     require(bench.run.manifest.isolation.read_only, "the plan under test opts out of a read-only root")
-    ran = await bench.once(_source(_WRITE_ROOT))
+    ran = await bench.once(source(WRITE_ROOT))
     require(ran.stdout == b"done", f"the agent wrote {ran.stdout!r}, {ran.stderr[-300:]!r}")
 
 
 @check("an agent that takes more memory than its limit is killed", needs=Capability.LIMITS_MEMORY)
 async def memory_is_limited(bench: Bench) -> None:
     most = 2 * (bench.run.manifest.isolation.memory_bytes >> 20) + 1
-    ran = await bench.once(_source(_ALLOCATE, MEBIBYTES=most))
+    ran = await bench.once(source(_ALLOCATE, MEBIBYTES=most))
     require(b"allocated" not in ran.stdout, f"it got {most} MiB: {ran.exit}")
     require(ran.exit.code not in (0, None) and not ran.exit.killed_by_us, f"the kernel killed it, told was {ran.exit}")
 
@@ -159,7 +104,7 @@ async def memory_is_limited(bench: Bench) -> None:
 @check("an agent cannot have more processes than its limit", needs=Capability.LIMITS_PIDS)
 async def processes_are_limited(bench: Bench) -> None:
     limit = bench.run.manifest.isolation.pids
-    ran = await bench.once(_source(_FORK, MOST=limit + 50))
+    ran = await bench.once(source(_FORK, MOST=limit + 50))
     require(0 < int(ran.stdout or b"0") <= limit, f"the limit is {limit}, it made {ran.stdout!r}: {ran.exit}")
 
 
@@ -167,7 +112,7 @@ async def processes_are_limited(bench: Bench) -> None:
 async def disk_is_limited(bench: Bench) -> None:
     limit = bench.run.manifest.isolation.disk_bytes
     for place in ("filled", "/tmp/filled", "/dev/shm/filled"):
-        ran = await bench.once(_source(_FILL, PLACE=place, MOST=2 * limit))
+        ran = await bench.once(source(_FILL, PLACE=place, MOST=2 * limit))
         written = int(ran.stdout or b"-1")
         require(0 <= written <= limit, f"{place}: the limit is {limit} bytes, it wrote {written}: {ran.exit}")
 
@@ -176,7 +121,7 @@ async def disk_is_limited(bench: Bench) -> None:
 async def full_disk_is_not_inherited(bench: Bench) -> None:
     limit = bench.run.manifest.isolation.disk_bytes
     for _turn in range(2):
-        ran = await bench.once((*_source(_FILL, PLACE="filled", MOST=limit // 2), Print(b" whole")))
+        ran = await bench.once((*source(_FILL, PLACE="filled", MOST=limit // 2), Print(b" whole")))
         require(ran.stdout.endswith(b" whole") and int(ran.stdout.split()[0]) >= limit // 2, f"it wrote {ran.stdout!r}")
 
 

@@ -22,13 +22,18 @@ async def own(isolation: Observable, run: RunPlan, python: str) -> None:
     """Open the run, start guests that would outlive a careless owner, say so, and wait to be killed."""
     async with isolation.open(run) as slots:
         bench = Bench(isolation, run, slots, python)
-        async with bench.pod() as pod:
-            await bench.keep_boundary(pod)
-            async with bench.watching(pod, Role.AGENT, STUBBORN) as agent:
-                await agent.until(b"up\n")
-                sys.stdout.write("up\n")
-                sys.stdout.flush()
-                await anyio.sleep_forever()
+        async with (
+            bench.pod() as pod,
+            bench.listening(pod) as boundary,
+            bench.watching(pod, Role.AGENT, STUBBORN) as agent,
+        ):
+            if pod.shim is not None:  # without arci-init no server can be started
+                await bench.start(pod, Role.ENVIRONMENT, STUBBORN)
+                await boundary.until(b"heard up\n")
+            await agent.until(b"up\n")
+            sys.stdout.write("up\n")
+            sys.stdout.flush()
+            await anyio.sleep_forever()
 
 
 def main() -> None:

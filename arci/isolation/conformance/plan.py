@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from arci.isolation.base import RunPlan
 from arci.model.manifest import MANIFEST_FORMAT, Manifest
 
-__all__ = ["conformance_plan"]
+__all__ = ["BANK", "SERVERS", "SHOP", "conformance_plan"]
+
+SHOP, BANK = "shop", "bank"
+
+
+def _server(name: str, snapshot: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {"name": name, "argv": ["true"], "env": {}, "has_image": True, "snapshot": snapshot, "crash": "error"}
+
+
+SERVERS: tuple[Mapping[str, Any], ...] = (_server(SHOP, {"kind": "files", "paths": ["**"]}), _server(BANK, None))
+"""Two servers in containers of their own; the files of the first are read after its end."""
 
 
 def conformance_plan(
@@ -19,8 +29,13 @@ def conformance_plan(
     root: str = "/",
     image_refs: Mapping[str, str] | None = None,
     isolation: Mapping[str, Any] | None = None,
+    servers: Sequence[Mapping[str, Any]] = SERVERS,
 ) -> RunPlan:
-    """A plan whose limits are small enough to be hit in a moment. `isolation` changes single limits."""
+    """A plan whose limits are small enough to be hit in a moment. `isolation` changes single limits.
+
+    `image_refs` may leave out the servers' images: then they run in the boundary's. Without `servers` the environment
+    is a toolset.
+    """
     limits = {
         "backend": backend,
         "runtime": None,
@@ -38,8 +53,18 @@ def conformance_plan(
         "allow_unenforced": False,
         **(isolation or {}),
     }
-    volatile = {"root": root, "image_refs": dict(image_refs or {})}
-    return RunPlan(str(uuid.uuid4()), Manifest.from_document(_document(limits, volatile)), workers)
+    refs = dict(image_refs or {})
+    if "boundary" in refs:
+        refs = {**{f"server:{s['name']}": refs["boundary"] for s in servers if s["has_image"]}, **refs}
+    volatile = {"root": root, "image_refs": refs}
+    document = {**_document(limits, volatile), "environment": _environment(servers)}
+    return RunPlan(str(uuid.uuid4()), Manifest.from_document(document), workers)
+
+
+def _environment(servers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    if servers:
+        return {"kind": "mcp", "ref": None, "servers": list(servers), "is_single": False}
+    return {"kind": "toolset", "ref": "world:make"}
 
 
 def _arm(name: str) -> dict[str, Any]:
@@ -60,7 +85,6 @@ def _document(limits: Mapping[str, Any], volatile: Mapping[str, Any]) -> dict[st
         "format": MANIFEST_FORMAT,
         "experiment_id": "conformance",
         "tasks": [{"id": "task", "task": {}}],
-        "environment": {"kind": "toolset", "ref": "world:make"},
         "contract": {
             "max_tool_calls": None,
             "forbidden_tools": [],

@@ -9,9 +9,10 @@ from dataclasses import replace
 
 import anyio
 
-from arci.isolation.conformance.bench import Bench, require
+from arci.isolation.base import ProcessSpec
+from arci.isolation.conformance.bench import TOKEN, Bench, ConformanceFailure, require, watched
 from arci.isolation.conformance.check import Check, check
-from arci.isolation.script import Environment, Exit, Hold, Print, Sleep, WriteFile
+from arci.isolation.script import Environment, Exit, Hold, Print, ReadFile, Sleep, WriteFile
 from arci.model.trial import Role
 
 __all__ = ["CHECKS"]
@@ -53,7 +54,7 @@ async def agent_reaches_boundary(bench: Bench) -> None:
 @check("an agent with a status token is announced to the boundary, with how its process started and ended")
 async def status_is_reported(bench: Bench) -> None:
     async with bench.pod() as pod, bench.listening(pod) as boundary:
-        await bench.ran(pod, Role.AGENT, (Exit(7),), status_token="t0k3n")
+        await bench.ran(pod, Role.AGENT, (Exit(7),), status_token=TOKEN)
         await boundary.until(b"closed ARCI status t0k3n\n")
         for line in (b"open ARCI status t0k3n\n", b"heard started\n", b"heard ended exit 7 oom="):
             require(line in boundary.stdout, f"{line!r} was due; the boundary heard {boundary.stdout!r}")
@@ -65,7 +66,7 @@ async def agent_dies_with_boundary(bench: Bench) -> None:
     async with (
         bench.pod() as pod,
         bench.listening(pod) as boundary,
-        bench.watching(pod, Role.AGENT, script, status_token="t0k3n") as agent,
+        bench.watching(pod, Role.AGENT, script, status_token=TOKEN) as agent,
     ):
         await agent.until(b"up\n")
         await boundary.guest.stop(0)
@@ -112,8 +113,34 @@ async def pod_tells_places(bench: Bench) -> None:
         argv = pod.python(Role.AGENT, "worker", "--ref", "a:b")
         require(argv[1:3] == ("-I", "-S") and argv[4:7] == ("worker", "--ref", "a:b"), f"python() gave {argv}")
         require(argv[3].endswith("arci/guest/launch.py"), f"python() starts {argv[3]}")
-        for role in (Role.BOUNDARY, Role.AGENT, Role.GRADER):
-            require(pod.workdir(role).startswith("/"), f"workdir({role}) gave {pod.workdir(role)!r}")
+        for role in Role:
+            for place in (pod.workdir(role), pod.scratch(role)):
+                require(place.startswith("/"), f"a place of {role} is {place!r}")
+        scratch, workdir = pod.scratch(Role.AGENT), pod.workdir(Role.AGENT)
+        require(not f"{scratch}/".startswith(f"{workdir}/"), f"scratch {scratch} lies in the workdir {workdir}")
+        dials_tcp = pod.dial.startswith("tcp:127.0.0.1:")
+        require(dials_tcp is (pod.listen_http is None), f"dial {pod.dial!r}, listen_http {pod.listen_http!r}")
+
+
+@check("the agent's TMPDIR is its scratch directory, and it can write there")
+async def scratch_is_the_tmpdir(bench: Bench) -> None:
+    async with bench.pod() as pod:
+        path = f"{pod.scratch(Role.AGENT)}/note"
+        ran = await bench.ran(pod, Role.AGENT, (WriteFile("$TMPDIR/note", b"by variable"), ReadFile(path)))
+        require(ran.stdout == b"by variable", f"{ran.stdout!r}, {ran.stderr[-300:]!r}")
+
+
+@check("the shim in the agent's place connects its stdin and stdout with the boundary, and ends when both have")
+async def shim_reaches_boundary(bench: Bench) -> None:
+    async with bench.pod() as pod, bench.listening(pod) as boundary:
+        if pod.shim is None:
+            raise ConformanceFailure("there is no shim for this machine")
+        argv = (pod.shim, "stdio", pod.dial, TOKEN, "shop")
+        async with watched(await pod.start(Role.AGENT, ProcessSpec(argv))) as shim:
+            ran = await shim.end()
+        await boundary.until(b"closed ARCI mcp t0k3n shop\n")
+        # A `Listen` answers with the line that it was greeted with.
+        require((ran.exit.code, ran.stdout) == (0, b"ARCI mcp t0k3n shop\n"), f"{ran.exit}, {ran.stdout!r}")
 
 
 CHECKS: tuple[Check, ...] = (
@@ -125,4 +152,6 @@ CHECKS: tuple[Check, ...] = (
     both_arms_at_once,
     pods_in_turn,
     pod_tells_places,
+    scratch_is_the_tmpdir,
+    shim_reaches_boundary,
 )

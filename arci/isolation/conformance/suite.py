@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import anyio
 
 from arci.isolation.base import RunPlan
-from arci.isolation.conformance import ends, files, life, limits, pods, stops, streams
+from arci.isolation.conformance import ends, files, given, life, limits, pods, servers, stops, streams
 from arci.isolation.conformance.bench import Bench
 from arci.isolation.conformance.check import Check, Result, Status
 from arci.isolation.remains import Observable
@@ -19,7 +19,9 @@ CHECKS: tuple[Check, ...] = (
     *streams.CHECKS,
     *stops.CHECKS,
     *files.CHECKS,
+    *given.CHECKS,
     *pods.CHECKS,
+    *servers.CHECKS,
     *limits.CHECKS,
     *life.CHECKS,
 )

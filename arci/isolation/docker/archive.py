@@ -20,8 +20,9 @@ _IS_DIRECTORY = 1 << 31
 async def fetch(engine: Engine, container_id: str, root: str, path: str, limit_bytes: int) -> bytes:
     """A tar archive of `path` below `root`, both as the container sees them; `.` is all of `root`.
 
-    FileNotFoundError where there is no such path without a link on the way to it; ValueError over the limit. Who wrote
-    the files must be dead: a directory could be changed for a link between our look and the engine's.
+    FileNotFoundError where there is no such path without a link on the way to it; ValueError over the limit. Whom an
+    agent could have told what to do must be dead: a directory could be changed for a link between our look and the
+    engine's. So an agent's files, and those of servers that it has called, are read when they have ended.
     """
     try:
         data = await engine.call(

@@ -24,7 +24,7 @@ from arci.isolation.docker.endpoint import Endpoint, TlsFiles, find_endpoints
 from arci.isolation.docker.threads import in_thread
 from arci.isolation.docker.trouble import FOREIGN, engine_error
 
-__all__ = ["FORBIDDEN", "Engine", "connect"]
+__all__ = ["FORBIDDEN", "NEWEST_VERSION", "Engine", "connect"]
 
 T = TypeVar("T")
 
@@ -36,7 +36,8 @@ _SOCKET_S = 600
 """What ends a worker thread whose call was given up; far above every deadline of `Engine.call`."""
 _THREADS = 64
 _OLDEST_VERSION = docker.constants.MINIMUM_DOCKER_API_VERSION
-_NEWEST_VERSION = docker.constants.DEFAULT_DOCKER_API_VERSION
+NEWEST_VERSION = docker.constants.DEFAULT_DOCKER_API_VERSION
+"""Of the API, as far as the client library knows it."""
 
 
 class Client(docker.APIClient):
@@ -121,7 +122,7 @@ def _dial(url: str) -> None:
 def _agreed(offered: str | None) -> str:
     if not offered:
         return _OLDEST_VERSION
-    return offered if docker.utils.version_lt(offered, _NEWEST_VERSION) else _NEWEST_VERSION
+    return offered if docker.utils.version_lt(offered, NEWEST_VERSION) else NEWEST_VERSION
 
 
 def _client(endpoint: Endpoint, version: str, *, timeout_s: int) -> docker.APIClient:

@@ -22,7 +22,8 @@ async def locate_images(
 
     SpecError with every image that this engine does not have.
     """
-    wanted = {key: str(identities[key]["sha256"]) for key in IMAGE_KEYS}
+    keys = (*IMAGE_KEYS, *(key for key in identities if key not in IMAGE_KEYS))  # and those of servers
+    wanted = {key: str(identities[key]["sha256"]) for key in keys}
     known: dict[str, str] = {}
     for ref in dict.fromkeys(refs.values()):
         known |= await _identified(engine, ref)

@@ -6,7 +6,6 @@ import resource
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
 
 import anyio
 
@@ -15,9 +14,17 @@ from arci.isolation.base import Capability, Findings, RunPlan
 from arci.isolation.docker.bytecode import ensure_bytecode
 from arci.isolation.docker.containers import CALL_S, Containers
 from arci.isolation.docker.engine import Engine, connect
+from arci.isolation.docker.findings import (
+    findings,
+    images_started_as_they_are,
+    server_containers,
+    too_few_files,
+    without_command,
+)
 from arci.isolation.docker.labels import labels
-from arci.isolation.docker.probe import Probe, probe, unenforced
+from arci.isolation.docker.probe import Probe, probe
 from arci.isolation.docker.remains import find_remains
+from arci.isolation.docker.roles import image_key
 from arci.isolation.docker.runtime import ensure_runtime
 from arci.isolation.docker.slots import DockerSlots
 from arci.isolation.docker.spec import ImageFacts
@@ -25,16 +32,9 @@ from arci.isolation.docker.sweep import sweep
 from arci.isolation.groups import task_group
 from arci.isolation.remains import Remains
 from arci.model.manifest import Manifest
+from arci.model.trial import Role
 
-__all__ = ["DockerIsolation"]
-
-_NEEDED_FREE_BYTES = 512 << 20
-"""Less room than this where the engine keeps containers refuses the run before trial 1."""
-
-_FILES_PER_WORKER = 12
-"""Open at once for one worker: the streams of four holders and three guests, and engine calls under way."""
-_FILES = 64
-"""Open for everything else: the interpreter, the run store, idle connections."""
+__all__ = ["DockerIsolation", "findings", "too_few_files"]
 
 
 class DockerIsolation:
@@ -73,7 +73,14 @@ class DockerIsolation:
             seen = await self._probed(containers, await _facts(engine, runtime.image_id), run)
         info = await engine.call("ask the engine about itself", engine.api.info, timeout_s=CALL_S)
         found = findings(run, seen, info, engine)
-        problems = *found.problems, *too_few_files(run.workers, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        open_files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        refs = image_refs(run.manifest)
+        started = {key: await _facts(engine, refs[key]) for key in images_started_as_they_are(run.manifest)}
+        problems = (
+            *found.problems,
+            *too_few_files(run.workers, open_files, servers=server_containers(run.manifest)),
+            *without_command(started),
+        )
         return replace(found, problems=problems, warnings=(*found.warnings, *stuck))
 
     async def remains(self, run_id: str) -> Remains:
@@ -94,9 +101,11 @@ class DockerIsolation:
 
 
 def image_refs(manifest: Manifest) -> Mapping[str, str]:
-    """Key (`baseline`, `candidate`, `boundary`, `grader`) -> the engine's image id, as sealing resolved it here."""
+    """Key (`baseline`, `candidate`, `boundary`, `grader`, `server:<name>`) -> the engine's image id, as sealing
+    resolved it here."""
     refs: Mapping[str, str] = manifest.volatile.get("image_refs", {})
-    missing = {"baseline", "candidate", "boundary", "grader"} - set(refs)
+    servers = {image_key(Role.ENVIRONMENT, "", s.name) for s in manifest.environment.servers if s.has_image}
+    missing = {"baseline", "candidate", "boundary", "grader", *servers} - set(refs)
     if missing:
         raise EngineError("find the images", f"the manifest names none for {', '.join(sorted(missing))}.")
     return refs
@@ -106,57 +115,6 @@ def _python_images(manifest: Manifest, images: Mapping[str, ImageFacts]) -> list
     """The images whose own Python runs a guest of ours."""
     keys = ["boundary", *(arm.name for arm in manifest.arms.values() if arm.kind == "python")]
     return [images[key] for key in (*keys, *(("grader",) if manifest.grader.kind == "python" else ()))]
-
-
-def too_few_files(workers: int, limit: int) -> tuple[str, ...]:
-    """A problem where `workers` need more open files than this process may have (`limit`). Pure."""
-    needed = workers * _FILES_PER_WORKER + _FILES
-    if limit == resource.RLIM_INFINITY or needed <= limit:
-        return ()
-    most = max(1, (limit - _FILES) // _FILES_PER_WORKER)
-    return (
-        f"open files: {workers} workers need up to {needed}, this process may have {limit}. "
-        f"`ulimit -n {needed}`, or at most `--workers {most}`.",
-    )
-
-
-def findings(run: RunPlan, seen: Probe, info: Mapping[str, Any], engine: Engine) -> Findings:
-    """What the probe and the engine's own words mean for this run. Pure."""
-    limits = run.manifest.isolation
-    problems, warnings = [], []
-    missing = unenforced(seen, replace(limits, read_only=True))
-    if missing:
-        text = f"limits not enforced by this engine: {'; '.join(missing)}."
-        if limits.allow_unenforced:
-            warnings.append(text)
-        else:
-            problems.append(f"{text} `isolation.allow_unenforced: true` accepts that.")
-    if seen.free_bytes < _NEEDED_FREE_BYTES:
-        problems.append(
-            f"disk: {seen.free_bytes >> 20} MiB free where the engine keeps containers; "
-            f"at least {_NEEDED_FREE_BYTES >> 20} MiB are needed."
-        )
-    memory = int(info.get("MemTotal") or 0)
-    wanted = run.workers * limits.memory_bytes * 2  # a trial's agent and boundary live at the same time
-    if memory and wanted > memory:
-        warnings.append(
-            f"memory: {run.workers} workers may use {wanted >> 20} MiB; the engine's machine has {memory >> 20} MiB."
-        )
-    if seen.files < limits.files:
-        warnings.append(f"open files: {limits.files} asked for, {seen.files} is what the engine can give.")
-    if not limits.read_only:
-        warnings.append("disk: with `read_only: false` what a container writes outside its workdir is not limited.")
-    facts = {
-        "endpoint": engine.endpoint,
-        "why": engine.why,
-        "name": info.get("Name"),
-        "version": info.get("ServerVersion"),
-        "cgroup": info.get("CgroupVersion"),
-        "storage": info.get("Driver"),
-        "cpus": info.get("NCPU"),
-        "memory_bytes": memory,
-    }
-    return Findings(tuple(problems), tuple(warnings), facts)
 
 
 async def _sweep(engine: Engine) -> tuple[str, ...]:

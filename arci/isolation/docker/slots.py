@@ -16,8 +16,9 @@ from arci.isolation.base import RunPlan, TrialPlan
 from arci.isolation.docker.containers import Containers
 from arci.isolation.docker.guest import DockerGuest
 from arci.isolation.docker.labels import HOLDER, labels
-from arci.isolation.docker.pod import DockerPod, PodParts
+from arci.isolation.docker.pod import DockerPod
 from arci.isolation.docker.relay import expect_line
+from arci.isolation.docker.roles import PodParts
 from arci.isolation.docker.spec import SLOT_DIR, ImageFacts, holder_config, workdir_volume
 from arci.isolation.groups import task_group
 
@@ -44,7 +45,8 @@ class Slot:
 
 
 class DockerSlots:
-    """The slots of one run. `images`: `baseline`, `candidate`, `boundary`, `grader`, `runtime` -> facts."""
+    """The slots of one run. `images`: `baseline`, `candidate`, `boundary`, `grader`, `runtime`, and `server:<name>` of
+    each server in an image of its own -> facts."""
 
     def __init__(
         self,
@@ -81,13 +83,16 @@ class DockerSlots:
 
     async def _open_pod(self, slot: Slot, plan: TrialPlan) -> DockerPod:
         name = secrets.token_hex(12)
-        volume = await self._make_workdir(name, plan) if self._run.manifest.evidence else None
+        manifest = self._run.manifest
+        work = await self._make_volume("work", name, plan) if manifest.evidence else None
+        environment = await self._make_volume("environment", name, plan) if manifest.environment.needs_files else None
         parts = PodParts(
             images=self._images,
             runtime_volume=self._runtime_volume,
             bytecode=self._bytecode,
             slot_volume=slot.volume,
-            work_volume=volume,
+            work_volume=work,
+            environment_volume=environment,
             agent_holder=slot.agent_side,
             trusted_holder=slot.trusted_side,
             socket_path=f"{SLOT_DIR}/{name}.sock",
@@ -96,11 +101,11 @@ class DockerSlots:
         )
         return DockerPod(self._run, plan, self._containers, parts)
 
-    async def _make_workdir(self, name: str, plan: TrialPlan) -> str:
-        """The agent's workdir as a volume, which outlives the agent: where there is evidence to read from it."""
+    async def _make_volume(self, kind: str, name: str, plan: TrialPlan) -> str:
+        """A workdir as a volume, which outlives those who write in it: where there is something to read from it."""
         labels = self._labels("workdir", plan.trial_id)
         size = self._run.manifest.isolation.disk_bytes
-        return await self._containers.make_volume(workdir_volume(f"arci-work-{name}", labels=labels, size_bytes=size))
+        return await self._containers.make_volume(workdir_volume(f"arci-{kind}-{name}", labels=labels, size_bytes=size))
 
     async def _close_pod(self, pod: DockerPod, slot: Slot) -> None:
         is_quiet = False

@@ -16,6 +16,7 @@ __all__ = [
     "AGENT_PORT",
     "BOUNDARY_CAPS",
     "BYTECODE_DIR",
+    "ENVIRONMENT_DIR",
     "ENVIRONMENT_UID",
     "EVIDENCE_DIR",
     "INIT",
@@ -38,6 +39,8 @@ BYTECODE_DIR = "/opt/arci-bytecode"
 WORKDIR = "/work"
 EVIDENCE_DIR = "/evidence"
 """Where the boundary's container mounts the agent's workdir, read-only, to keep it alive."""
+ENVIRONMENT_DIR = "/environment"
+"""Holds a directory for each MCP server, at the same path in the boundary's container and in those of servers."""
 SLOT_DIR = "/run/arci"
 AGENT_PORT = 47112
 """The one port of the agent's side; its namespace is the slot's own, so the number only has to be unusual."""
@@ -157,8 +160,9 @@ def holder_config(
 
 def workdir_volume(name: str, *, labels: Mapping[str, str], size_bytes: int) -> dict[str, Any]:
     """Arguments of a volume that the local driver keeps in memory, limited in bytes and in files."""
-    # A new volume is root's; the agent may be any uid, so the mode is open: only this trial's guests mount it.
-    options = f"{_room(size_bytes)},mode=0777,nosuid,nodev"
+    # A new volume is root's; its guests may be any uid, so the mode is open: only this trial's mount it. Sticky, so
+    # that one of several servers cannot put a directory of its own in the place of another's.
+    options = f"{_room(size_bytes)},mode=1777,nosuid,nodev"
     return {
         "name": name,
         "driver": "local",

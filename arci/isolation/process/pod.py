@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import anyio.to_thread
@@ -14,8 +16,10 @@ import arci
 from arci.errors import EngineError
 from arci.isolation.base import Guest, ProcessSpec, TrialPlan
 from arci.isolation.groups import task_group
+from arci.isolation.header import init_header
 from arci.isolation.process.archive import archive
 from arci.isolation.process.directories import remove_tree
+from arci.isolation.process.given import lay_down
 from arci.isolation.process.guest import ProcessGuest, UnstartedGuest, spawn
 from arci.isolation.process.stragglers import kill_stragglers, newest_pid
 from arci.model.manifest import Manifest
@@ -37,6 +41,8 @@ class ProcessPod:
 
     def __init__(self, plan: TrialPlan, manifest: Manifest, directory: Path, init: Path | None) -> None:
         self.listen = self.dial = f"unix:{directory}/s"
+        self.listen_http: str | None = "tcp:127.0.0.1:0"
+        self.shim: str | None = None if init is None else str(init)
         self._plan = plan
         self._manifest = manifest
         self._directory = directory
@@ -49,6 +55,9 @@ class ProcessPod:
     def workdir(self, role: Role) -> str:
         return self._made(role.value)
 
+    def scratch(self, role: Role) -> str:
+        return self._made(f"{role}-tmp")
+
     def source(self, role: Role) -> str:
         manifest = self._manifest
         source = manifest.arms[self._plan.arm].source if role is Role.AGENT else manifest.project_source
@@ -58,12 +67,13 @@ class ProcessPod:
         return (sys.executable, "-I", "-S", _LAUNCH, guest, *args)
 
     async def start(self, role: Role, process: ProcessSpec) -> Guest:
-        if not process.argv:
-            raise EngineError(f"start {role}", "no argv is given, and process isolation has no image with one")
         under_init = self._init is not None and role is not Role.BOUNDARY
+        self._refuse(role, process)
+        lay_down(role, process)
+        home = self._home(role, process)
         argv = self._under_init(process) if under_init else process.argv
         try:
-            started = spawn(argv, self._environment(role, process), self._start_directory(role))
+            started = spawn(argv, self._environment(role, process, home), self._start_directory(role, home))
         except OSError as error:
             return _unstarted(role, argv[0], error, ours=under_init)
         except ValueError as error:  # a NUL in an argument or a variable
@@ -73,26 +83,44 @@ class ProcessPod:
         _feed(guest, role, process, under_init=under_init)
         return guest
 
-    def _start_directory(self, role: Role) -> str:
+    def _refuse(self, role: Role, process: ProcessSpec) -> None:
+        trouble = None
+        if not process.argv:
+            trouble = "no argv is given, and process isolation has no image with one"
+        elif (role is Role.ENVIRONMENT) is (process.serve is None):
+            trouble = "an environment guest is a server, and no other guest is one: `serve`"
+        elif process.serve is not None and self._init is None:
+            trouble = "arci-init, which connects a server to its recorder, does not run on this machine"
+        if trouble is not None:
+            raise EngineError(f"start {role}", trouble)
+
+    def _home(self, role: Role, process: ProcessSpec) -> str:
+        """The guest's own working directory; of a server, the one of its name."""
+        workdir = self.workdir(role)
+        return workdir if process.serve is None else self._made(f"{role}/{process.serve[0]}")
+
+    def _start_directory(self, role: Role, home: str) -> str:
         """World and oracle start where their code lies, as in an image; an agent in its private workdir, so that what
         it writes does not land in a source tree."""
-        workdir = self.workdir(role)
         source = self.source(role)
-        return source if role in (Role.BOUNDARY, Role.GRADER) and Path(source).is_dir() else workdir
+        return source if role in (Role.BOUNDARY, Role.GRADER) and Path(source).is_dir() else home
 
     def _under_init(self, process: ProcessSpec) -> tuple[str, ...]:
-        status = () if process.status_token is None else ("--status", self.dial)
-        return (str(self._init), "init", *status, "--", *process.argv)
+        told: tuple[str, ...] = ()
+        if process.serve is not None:
+            told = ("--serve", self.dial)
+        elif process.status_token is not None:
+            told = ("--status", self.dial)
+        return (str(self._init), "init", *told, "--", *process.argv)
 
-    def _environment(self, role: Role, process: ProcessSpec) -> dict[str, str]:
+    def _environment(self, role: Role, process: ProcessSpec, home: str) -> dict[str, str]:
         """Nothing of the host's but PATH: a variable of the user's must not change how an agent behaves."""
-        workdir = self.workdir(role)
         return {
             "PATH": os.environ.get("PATH", os.defpath),
             "LANG": "C.UTF-8",
             "LC_ALL": "C.UTF-8",
-            "HOME": workdir,
-            "TMPDIR": self._made("agent-tmp") if role is Role.AGENT else workdir,
+            "HOME": home,
+            "TMPDIR": self.scratch(role) if role in (Role.AGENT, Role.ENVIRONMENT) else home,
             **process.env,
         }
 
@@ -100,7 +128,8 @@ class ProcessPod:
         """A private directory of the pod, made when it is first asked for (each costs a trial 0.2 ms)."""
         path = f"{self._directory}/{name}"
         if name not in self._names:
-            os.mkdir(path, 0o700)  # noqa: PTH102  (on the path of every trial)
+            with contextlib.suppress(FileExistsError):  # a guest was given something in it
+                os.mkdir(path, 0o700)  # noqa: PTH102  (on the path of every trial)
             self._names.add(name)
         return path
 
@@ -144,10 +173,8 @@ def _feed(guest: ProcessGuest, role: Role, process: ProcessSpec, *, under_init: 
 
     Only a boundary's stdin stays open for more; every other guest reads what it was given, then the end of file.
     """
-    body = process.stdin or b""
     if under_init:
-        status = process.status_token is not None
-        guest.stdin.write(f"status {process.status_token}\n".encode() if status else b"feed %d\n" % len(body) + body)
+        guest.stdin.write(init_header(replace(process, files={}, directories=())))  # these were written already
     elif process.stdin is not None or role is not Role.BOUNDARY:
-        guest.stdin.write(body)
+        guest.stdin.write(process.stdin or b"")
         guest.stdin.close_when_written()
