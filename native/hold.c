@@ -9,7 +9,7 @@
 
 enum { BACKLOG = 512, LINE_MOST = 1024 };
 
-static void leave(int number) {
+static void stop(int number) {
     (void)number;
     _exit(0);
 }
@@ -41,8 +41,8 @@ static int read_lines(void) {
 int hold_main(const char *listen_address) {
     int listener = -1;
     /* PID 1 has no default action for these: without a handler a polite stop waits for its grace. */
-    signal(SIGTERM, leave);
-    signal(SIGINT, leave);
+    signal(SIGTERM, stop);
+    signal(SIGINT, stop);
     if (listen_address != NULL) {
         listener = listen_on(listen_address, BACKLOG);
         if (listener < 0) {

@@ -1,5 +1,6 @@
 /* Small things every mode needs: the clock, messages, whole writes, numbers. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,6 +37,12 @@ void say(const char *text) {
 _Noreturn void fail(int code, const char *text) {
     say(text);
     _exit(code);
+}
+
+_Noreturn void fail_at(int code, const char *what, const char *where, int reason) {
+    char line[480];
+    snprintf(line, sizeof line, "%s %.320s: %s", what, where, strerror(reason));
+    fail(code, line);
 }
 
 int parse_number(const char *text, long long most, long long *value) {

@@ -3,7 +3,6 @@
  * gone, so an idle or slow connection costs at most one chunk each way. */
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -11,21 +10,15 @@
 
 #include "arci_init.h"
 
-enum { PAIRS_MOST = 1024, CHUNK = 65536, TARGET_MOST = 1024, TARGET_PATIENCE_MS = 1000 };
+enum { PAIRS_MOST = 1024, TARGET_MOST = 1024, TARGET_PATIENCE_MS = 1000 };
 
-/* One direction: from fd[side] to fd[1 - side]. */
-struct flow {
-    char *kept;
-    size_t start, length;
-    int ended; /* the source has ended, or the sink takes no more */
-    int shut;  /* and the sink was told so */
-};
-
-/* Side 0 is the client, side 1 the target. fd[1] < 0 while the target has not been reached. */
+/* Side 0 is the client, side 1 the target; flow[side] goes from fd[side] to the other. fd[1] < 0 while the target has
+ * not been reached. */
 struct pair {
     int fd[2];
     long long since_ms;
     struct flow flow[2];
+    int shut[2]; /* the sink of that flow was told of its end */
 };
 
 static struct pair pairs[PAIRS_MOST];
@@ -46,7 +39,7 @@ void relay_start(int listening) {
 
 static void close_pair(struct pair *pair) {
     for (int side = 0; side < 2; side++) {
-        free(pair->flow[side].kept);
+        flow_drop(&pair->flow[side]);
         if (pair->fd[side] >= 0) close(pair->fd[side]);
     }
     *pair = pairs[--count];
@@ -90,68 +83,15 @@ static int reach_target(struct pair *pair) {
     return now_ms() - pair->since_ms < TARGET_PATIENCE_MS;
 }
 
-static void drop_kept(struct flow *flow) {
-    free(flow->kept);
-    flow->kept = NULL;
-    flow->start = flow->length = 0;
-}
-
-/* Writes what it can; what was written, or -1 when the sink takes no more. */
-static ssize_t push(int fd, const char *data, size_t length) {
-    size_t done = 0;
-    while (done < length) {
-        ssize_t written = send(fd, data + done, length - done, MSG_NOSIGNAL);
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0 && errno == EAGAIN) break;
-        if (written < 0) return -1;
-        done += (size_t)written;
-    }
-    return (ssize_t)done;
-}
-
-static void end_flow(struct flow *flow) {
-    drop_kept(flow);
-    flow->ended = 1;
-}
-
-static void flush_kept(struct flow *flow, int sink) {
-    ssize_t written = push(sink, flow->kept + flow->start, flow->length);
-    if (written < 0) {
-        end_flow(flow);
-        return;
-    }
-    flow->start += (size_t)written;
-    flow->length -= (size_t)written;
-    if (flow->length == 0) drop_kept(flow);
-}
-
-/* Moves one chunk. -1 when the source broke (not: ended). */
-static int pull(struct flow *flow, int source, int sink) {
-    static char chunk[CHUNK];
-    ssize_t got = read(source, chunk, sizeof chunk);
-    if (got < 0) return errno == EAGAIN || errno == EINTR ? 0 : -1;
-    if (got == 0) {
-        flow->ended = 1;
-        return 0;
-    }
-    ssize_t written = push(sink, chunk, (size_t)got);
-    if (written == got) return 0;
-    size_t rest = (size_t)(got - written);
-    if (written < 0 || (flow->kept = malloc(rest)) == NULL) {
-        end_flow(flow);
-        return 0;
-    }
-    memcpy(flow->kept, chunk + written, rest);
-    flow->start = 0;
-    flow->length = rest;
-    return 0;
+static int is_over(const struct flow *flow) {
+    return flow->ended || flow->refused;
 }
 
 static short wanted(const struct pair *pair, int side) {
     const struct flow *out = &pair->flow[side], *in = &pair->flow[1 - side];
     short events = 0;
     if (pair->fd[1] < 0) return 0;
-    if (!out->ended && out->length == 0) events |= POLLIN;
+    if (!is_over(out) && out->length == 0) events |= POLLIN;
     if (in->length > 0) events |= POLLOUT;
     return events;
 }
@@ -159,29 +99,30 @@ static short wanted(const struct pair *pair, int side) {
 static int serve_side(struct pair *pair, int side, short seen) {
     struct flow *out = &pair->flow[side], *in = &pair->flow[1 - side];
     if (seen == 0) return 0;
-    if (in->length > 0) flush_kept(in, pair->fd[side]);
-    if (out->ended || out->length > 0) return 0;
-    return pull(out, pair->fd[side], pair->fd[1 - side]);
+    if (in->length > 0) flow_flush(in, pair->fd[side]);
+    if (is_over(out) || out->length > 0) return 0;
+    return flow_pull(out, pair->fd[side], pair->fd[1 - side]);
 }
 
 static void pass_end_on(struct pair *pair, int side) {
     struct flow *flow = &pair->flow[side];
-    if (!flow->ended || flow->length > 0 || flow->shut) return;
+    if (!is_over(flow) || flow->length > 0 || pair->shut[side]) return;
     shutdown(pair->fd[1 - side], SHUT_WR);
-    flow->shut = 1;
+    pair->shut[side] = 1;
 }
 
 /* 0 when the pair is done with. */
-static int serve(struct pair *pair, short client_seen, short target_seen) {
+static int serve_pair(struct pair *pair, short client_seen, short target_seen) {
     if (pair->fd[1] < 0) return reach_target(pair);
     if (serve_side(pair, 0, client_seen) < 0) return 0; /* the client is gone: nobody to answer */
     if (serve_side(pair, 1, target_seen) < 0) {
-        end_flow(&pair->flow[0]);
+        flow_drop(&pair->flow[0]);
+        pair->flow[0].refused = 1;
         pair->flow[1].ended = 1; /* what it said before is still delivered */
     }
     pass_end_on(pair, 0);
     pass_end_on(pair, 1);
-    return !(pair->flow[0].shut && pair->flow[1].shut);
+    return !(pair->shut[0] && pair->shut[1]);
 }
 
 /* A descriptor from which nothing is wanted is left out: a hung-up one would wake us for ever. */
@@ -202,7 +143,7 @@ int relay_step(int control) {
     if (poll(polled, (nfds_t)(2 + 2 * count), waiting > 0 ? CONNECT_PAUSE_MS : -1) < 0) return 0;
     /* Backwards, because a closed pair's place is taken by the last one, which was served already. */
     for (int i = count - 1; i >= 0; i--) {
-        if (!serve(&pairs[i], polled[2 + 2 * i].revents, polled[3 + 2 * i].revents)) close_pair(&pairs[i]);
+        if (!serve_pair(&pairs[i], polled[2 + 2 * i].revents, polled[3 + 2 * i].revents)) close_pair(&pairs[i]);
     }
     if (polled[1].revents != 0) accept_some();
     return polled[0].revents != 0;

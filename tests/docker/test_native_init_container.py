@@ -1,4 +1,5 @@
-"""`arci-init init` as PID 1 of a real container: memory kills counted, reaping, and the end of everything with it."""
+"""`arci-init init` as PID 1 of a real container: memory kills counted, reaping, a server's streams carried, and the end
+of everything with it."""
 
 from __future__ import annotations
 
@@ -39,8 +40,10 @@ class Containers:
         self.image = image
         self.made: list[str] = []
 
-    def start(self, *argv: str, network: str = "none", stdin: bytes | None = None) -> str:
-        host = {**LIMITS, "NetworkMode": network, "CapDrop": ["ALL"]}
+    def start(
+        self, *argv: str, network: str = "none", stdin: bytes | None = None, host: dict[str, Any] | None = None
+    ) -> str:
+        host = {**LIMITS, "NetworkMode": network, "CapDrop": ["ALL"], **(host or {})}
         config: dict[str, Any] = {
             "Image": self.image,
             "Entrypoint": list(argv[:1]),
@@ -93,15 +96,15 @@ def containers(engine: Engine, runtime: Runtime) -> Iterator[Containers]:
     made.end()
 
 
-def reported(containers: Containers, *argv: str) -> tuple[list[str], int]:
-    """What the program reported of `argv`, and the code its container ended with."""
+def reported(
+    containers: Containers, *argv: str, mode: str = "--status", header: bytes = b"status t\n"
+) -> tuple[list[str], int]:
+    """What the program said of `argv`, and the code its container ended with."""
     peer = containers.start("python3", "-c", PEER)
     lines = containers.lines(peer)
     assert next(lines) == "listening"
-    status = "tcp:127.0.0.1:4711"
-    agent = containers.start(
-        INIT, "init", "--status", status, "--", *argv, network=f"container:{peer}", stdin=b"status t\n"
-    )
+    address = "tcp:127.0.0.1:4711"
+    agent = containers.start(INIT, "init", mode, address, "--", *argv, network=f"container:{peer}", stdin=header)
     said = list(lines)
     code = containers.api.wait(agent)["StatusCode"]
     containers.let_go()
@@ -171,4 +174,41 @@ def test_the_loss_of_the_status_connection_ends_the_container(containers: Contai
     assert [next(lines), next(lines)] == ["ARCI status t", "started"]
     containers.api.kill(peer)
     assert containers.api.wait(agent, timeout=30)["StatusCode"] == 143
+    containers.let_go()
+
+
+def served(containers: Containers, *argv: str, files: bytes = b"") -> tuple[list[str], int]:
+    """What a server `argv` said on its connection after the hello, and the code its container ended with."""
+    said, code = reported(containers, *argv, mode="--serve", header=files + b"serve t0ken files\n")
+    assert said[0] == "ARCI environment t0ken files"
+    return said[1:], code
+
+
+def test_a_server_is_carried_and_what_it_leaves_behind_ends_with_it(containers: Containers) -> None:
+    assert served(containers, "sh", "-c", "echo hello; setsid sleep 1000 & exit 5") == (["hello"], 5)
+
+
+def test_a_server_cannot_read_the_programs_memory_or_descriptors(containers: Containers) -> None:
+    script = "cat /proc/1/maps || cat /proc/1/environ || readlink /proc/1/fd/0 || head -c 1 /proc/1/mem || exit 3"
+    assert served(containers, "sh", "-c", script) == ([], 3)
+
+
+def test_twenty_mebibytes_are_put_before_a_server_starts(containers: Containers) -> None:
+    files = b"put %d /task/deep/task.json\n" % (20 << 20) + bytes(20 << 20)
+    assert served(containers, "sh", "-c", "wc -c </task/deep/task.json", files=files) == ([str(20 << 20)], 0)
+
+
+def test_the_end_of_its_owner_ends_a_server_that_is_not_served_yet(containers: Containers) -> None:
+    argv = (INIT, "init", "--serve", "unix:/never", "--", "sleep", "1000")
+    server = containers.start(*argv, stdin=b"serve t s\n")
+    containers.let_go()
+    assert containers.api.wait(server, timeout=30)["StatusCode"] == 143
+
+
+def test_a_file_that_a_read_only_root_refuses_is_named(containers: Containers) -> None:
+    header = b"put 1 /tmp/ours/fine\nxput 1 /etc/new\nxfeed 0\n"
+    host = {"ReadonlyRootfs": True, "Tmpfs": {"/tmp": ""}}
+    container = containers.start(INIT, "init", "--", "true", stdin=header, host=host)
+    assert list(containers.lines(container)) == ["arci-init: cannot write /etc/new: Read-only file system"]
+    assert containers.api.wait(container)["StatusCode"] == 73
     containers.let_go()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import socket
+import struct
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -60,6 +63,105 @@ class StatusPeer:
         self._listener.close()
 
 
+class Listener:
+    """A recorder's listening socket, `kind` being `unix` or `tcp`."""
+
+    def __init__(self, kind: str, directory: Path) -> None:
+        self.kind = kind
+        self._listener = socket.socket(socket.AF_UNIX if kind == "unix" else socket.AF_INET)
+        self._listener.bind(str(directory / "recorder.sock") if kind == "unix" else ("127.0.0.1", 0))
+        self._listener.listen(512)
+        self._listener.settimeout(LIMIT_S)
+        self._accepted: list[socket.socket] = []
+
+    @property
+    def address(self) -> str:
+        name = self._listener.getsockname()
+        return f"unix:{name}" if self.kind == "unix" else f"tcp:{name[0]}:{name[1]}"
+
+    def accept(self) -> socket.socket:
+        connection, _ = self._listener.accept()
+        connection.settimeout(LIMIT_S)
+        self._accepted.append(connection)
+        return connection
+
+    def close(self) -> None:
+        for connection in self._accepted:
+            connection.close()
+        self._listener.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def hello(connection: socket.socket) -> str:
+    """The first line, byte by byte: what follows it is left to be read."""
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = connection.recv(1)
+        if not byte:
+            break
+        line += byte
+    return line.decode().rstrip("\n")
+
+
+def read_to_end(connection: socket.socket) -> bytes:
+    chunks = []
+    try:
+        while chunk := connection.recv(1 << 16):
+            chunks.append(chunk)
+    except ConnectionResetError:
+        pass
+    return b"".join(chunks)
+
+
+def cut(connection: socket.socket) -> None:
+    """As if the other side had died: a reset over TCP, a hang-up over a Unix socket."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+def fill(connection: socket.socket) -> int:
+    """Sends until nobody takes more, which is more than any buffer of the kernel's; the number of bytes."""
+    connection.setblocking(False)
+    sent = 0
+    while True:
+        try:
+            sent += connection.send(b"x" * (1 << 20))
+        except BlockingIOError:
+            connection.settimeout(LIMIT_S)
+            return sent
+
+
+def fill_pipe(descriptor: int) -> int:
+    """As `fill`, for a pipe. Whoever relays it may take more later: fills again until it stays full."""
+    os.set_blocking(descriptor, False)
+    sent, last = 0, -1
+    while last != sent:
+        last = sent
+        try:
+            while True:
+                sent += os.write(descriptor, b"x" * (1 << 16))
+        except BlockingIOError:
+            os.sched_yield()
+    os.set_blocking(descriptor, True)
+    return sent
+
+
+def resident_kib(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0])
+
+
+def need_files(count: int) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < count:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(count, hard), hard))
+
+
 @contextmanager
 def started(*argv: str, stderr: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
     """`arci-init` with pipes for stdin and stdout; gone, with all below it, when the context is left."""
@@ -78,6 +180,19 @@ def started(*argv: str, stderr: int | None = None) -> Iterator[subprocess.Popen[
 def send(process: subprocess.Popen[bytes], data: bytes) -> None:
     assert process.stdin is not None
     process.stdin.write(data)
+
+
+def send_whole(process: subprocess.Popen[bytes], data: bytes) -> None:
+    """As `send`, for more than a pipe takes at once."""
+    assert process.stdin is not None
+    view = memoryview(data)
+    while view:
+        view = view[process.stdin.write(view) :]
+
+
+def close_stdin(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
 
 
 def read_line(process: subprocess.Popen[bytes]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import resource
 import socket
 import subprocess
 import threading
@@ -14,15 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from native import LIMIT_S, Echo, read_line, send, started
+from native import LIMIT_S, Echo, fill, free_port, need_files, read_line, read_to_end, resident_kib, send, started
 
 FOUR_MIB = 4 << 20
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Holder:
@@ -60,16 +53,6 @@ def serving(path: Path, serve: Callable[[socket.socket], None]) -> Iterator[None
 def echo(connection: socket.socket) -> None:
     while data := connection.recv(65536):
         connection.sendall(data)
-
-
-def read_to_end(connection: socket.socket) -> bytes:
-    data = b""
-    try:
-        while chunk := connection.recv(1 << 16):
-            data += chunk
-    except ConnectionResetError:
-        pass
-    return data
 
 
 def test_without_listen_it_says_ready_and_ends_with_its_stdin() -> None:
@@ -156,24 +139,11 @@ def test_a_reader_that_stalls_is_held_back_not_buffered(holder: Holder, tmp_path
     with serving(tmp_path / "s", serve):
         holder.target(tmp_path / "s")
         with holder.connect() as client:
-            client.setblocking(False)
-            sent = 0
-            while True:  # until neither side takes more, by more than any buffer of the kernel's
-                try:
-                    sent += client.send(b"x" * (1 << 20))
-                except BlockingIOError:
-                    client.setblocking(True)
-                    client.settimeout(LIMIT_S)
-                    break
-            assert _resident_kib(holder.process.pid) < 2048
+            sent = fill(client)
+            assert resident_kib(holder.process.pid) < 2048
             release.set()
             client.shutdown(socket.SHUT_WR)
             assert int(read_to_end(client)) == sent
-
-
-def _resident_kib(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text()
-    return int(status.partition("VmRSS:")[2].split()[0])
 
 
 def test_a_new_target_cuts_the_connections_of_the_old_one(holder: Holder, tmp_path: Path) -> None:
@@ -220,7 +190,7 @@ def test_a_target_that_answers_and_closes_loses_nothing(holder: Holder, tmp_path
 
 
 def test_three_hundred_connections_at_once_are_kept_apart(holder: Holder, tmp_path: Path) -> None:
-    _need_files(2 * 300 + 128)
+    need_files(2 * 300 + 128)
     with serving(tmp_path / "s", echo), ExitStack() as stack:
         holder.target(tmp_path / "s")
         clients = [stack.enter_context(holder.connect()) for _ in range(300)]
@@ -228,12 +198,6 @@ def test_three_hundred_connections_at_once_are_kept_apart(holder: Holder, tmp_pa
             client.sendall(b"%06d" % number)
         for number, client in enumerate(clients):
             assert client.recv(6, socket.MSG_WAITALL) == b"%06d" % number
-
-
-def _need_files(count: int) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < count:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(count, hard), hard))
 
 
 def test_end_of_stdin_ends_it_with_connections_open(holder: Holder, tmp_path: Path) -> None:
