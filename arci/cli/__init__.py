@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any, NoReturn
 
 import click
 
 from arci import __version__
-from arci.errors import EXIT_USAGE, ArciError
+from arci.errors import EXIT_USAGE, ArciError, SpecError
 
 __all__ = ["main"]
 
@@ -17,6 +18,10 @@ __all__ = ["main"]
 click.UsageError.exit_code = EXIT_USAGE
 
 _COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("arci.cli.init", "Write a descriptor for your agents, or a whole small experiment."),
+    "tools": ("arci.cli.trying", "List the tools that the agents will see."),
+    "try": ("arci.cli.trying", "Make one trial and tell it; no verdict."),
+    "doctor": ("arci.cli.doctor", "Examine where trials would run, and what it enforces."),
     "run": ("arci.cli.run", "Run an experiment, gate it, and exit with its verdict."),
     "seal": ("arci.cli.descriptor", "Resolve and seal a descriptor without running it."),
     "schema": ("arci.cli.descriptor", "Print the JSON Schema of the descriptor."),
@@ -39,7 +44,8 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = getattr(import_module(_COMMANDS[cmd_name][0]), cmd_name)
+        module = import_module(_COMMANDS[cmd_name][0])
+        command: click.Command = getattr(module, f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name)
         return command
 
     def resolve_command(
@@ -72,7 +78,8 @@ def main(args: list[str] | None = None) -> NoReturn:
         error.show()
         code = EXIT_USAGE if isinstance(error, click.UsageError) else error.exit_code
     except ArciError as error:
-        click.echo(f"arci: {error}" if "\n" not in str(error) else str(error), err=True)
+        begins_with_its_place = isinstance(error, SpecError) or "\n" in str(error)
+        click.echo(str(error) if begins_with_its_place else f"arci: {error}", err=True)
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt):
         code = 130

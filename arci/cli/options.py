@@ -12,7 +12,7 @@ import click
 if TYPE_CHECKING:
     from arci.gate.decision import Decision
 
-__all__ = ["as_json", "emit_json", "exit_with", "isolation", "notice", "run_directory"]
+__all__ = ["as_json", "emit_json", "exit_with", "isolation", "notice", "run_directory", "workers"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -20,6 +20,7 @@ as_json = click.option("--json", "json_", is_flag=True, help="Machine-readable o
 isolation = click.option(
     "--isolation", type=click.Choice(["process", "docker"]), help="Where trials run; the descriptor's choice else."
 )
+workers = click.option("--workers", type=click.IntRange(1), help="Trials at once; processors + 1 by default.")
 run_directory = click.argument("run", type=click.Path(path_type=Path))
 allow_inconclusive = click.option("--allow-inconclusive", is_flag=True, help="Exit 0 for INCONCLUSIVE.")
 build_ca = click.option(

@@ -73,10 +73,23 @@ def show(run: Path, trial: str, json_: bool) -> None:
         click.echo(render_trial(record, events), nl=False)
 
 
+def _role(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if value in ("agent", "boundary", "grader") or value.startswith("environment:"):
+        return value
+    raise click.BadParameter(f"{value!r}; agent, boundary, grader or environment:SERVER is allowed.")
+
+
 @click.command()
 @options.run_directory
 @click.argument("trial")
-@click.option("--role", type=click.Choice(["agent", "boundary", "grader"]), default="agent", show_default=True)
+@click.option(
+    "--role",
+    metavar="ROLE",
+    callback=_role,
+    default="agent",
+    show_default=True,
+    help="agent, boundary, grader, or environment:SERVER of a server in a container of its own.",
+)
 @click.option("--stream", type=click.Choice(["stdout", "stderr"]), help="One stream alone; both by default.")
 def logs(run: Path, trial: str, role: str, stream: str | None) -> None:
     """Print what a guest of one TRIAL wrote: its stdout on stdout, its stderr on stderr."""

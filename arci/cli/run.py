@@ -17,7 +17,7 @@ __all__ = ["run"]
 @click.argument("descriptor", type=click.Path(path_type=Path), default="arci.yaml")
 @options.isolation
 @click.option("--n", "n_per_arm", type=click.IntRange(1, 100_000), help="Trials per arm and condition.")
-@click.option("--workers", type=click.IntRange(1), help="Trials at once; processors + 1 by default.")
+@options.workers
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="runs", show_default=True)
 @click.option("--resume", is_flag=True, help="Make the trials that a stopped run of the same manifest misses.")
 @click.option("--force", is_flag=True, help="Keep an old run of the same id as <id>.1 and start anew.")

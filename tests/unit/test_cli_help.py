@@ -12,7 +12,21 @@ from e2e import EXAMPLES, arci, call
 
 from arci import __version__
 
-COMMANDS = ("run", "seal", "schema", "gate", "report", "show", "logs", "images", "clean")
+COMMANDS = (
+    "init",
+    "tools",
+    "try",
+    "doctor",
+    "run",
+    "seal",
+    "schema",
+    "gate",
+    "report",
+    "show",
+    "logs",
+    "images",
+    "clean",
+)
 
 
 def test_help_lists_every_command_with_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,7 +82,12 @@ def test_the_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> Non
         ("seal", "arci.yaml"),
         ("show", "runs/x"),
         ("report", "runs/x", "--format", "pdf"),
+        ("logs", "runs/x", "clean:00000:baseline", "--role", "nobody"),
         ("images", "nonsense"),
+        ("init",),
+        ("try", "--arm", "both"),
+        ("try", "--index", "-1"),
+        ("doctor", "--isolation", "vm"),
     ],
 )
 def test_a_wrong_call_ends_with_64_and_says_why_on_stderr(

@@ -155,3 +155,9 @@ def test_both_streams_of_a_guest_are_printed_apart(run: Path, capsys: pytest.Cap
     assert shown[1].stdout == ""
     assert (both.stdout, both.stderr) == (shown[0].stdout, shown[1].stderr)
     assert both.stdout
+
+
+def test_a_server_without_a_container_of_its_own_has_no_log(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ended = call(capsys, "logs", run, TRIAL, "--role", "environment:shop")
+    assert (ended.exit_code, ended.stdout) == (3, "")
+    assert "'environment:shop'" in ended.stderr

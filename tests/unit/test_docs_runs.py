@@ -136,7 +136,7 @@ def test_the_first_experiment_goes_as_its_page_says(tmp_path: Path) -> None:
     text = page("docs/how-to/first-experiment.md")
     write(tmp_path, files(text))
     first, mended = [block.text for block in blocks(text, "text")]
-    plain, *looks, with_docker = list(shown_commands(text))
+    plain, *looks, with_docker = [words for words in shown_commands(text) if words[0] != "init"]
     assert (plain, with_docker) == (["run"], ["run", "--isolation", "docker", "--force"])
     run = ran(tmp_path, "pay-order")
     assert_shown(first, run.output)
