@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio import to_thread
@@ -30,10 +30,25 @@ from arci.store.resume import resume_run
 from arci.store.run import StoredRun
 from arci.store.writer import RunWriter, utc_now
 
-__all__ = ["RUN_STEPS", "Job", "RunOptions", "default_workers", "gate_run", "run_experiment", "seal_descriptor"]
+if TYPE_CHECKING:
+    from arci.run.result import TrialResult
+    from arci.run.single import Tools
+    from arci.run.witness import Witness
+
+__all__ = [
+    "RUN_STEPS",
+    "Job",
+    "RunOptions",
+    "default_workers",
+    "gate_run",
+    "list_tools",
+    "run_experiment",
+    "seal_descriptor",
+    "try_trial",
+]
 
 Notice = Callable[[str], None]
-Loop = Callable[..., "Job"]
+Loop = Callable[..., Any]
 
 
 def default_workers() -> int:
@@ -210,6 +225,51 @@ def seal_descriptor(job: Job, loop: Loop = anyio.run) -> Job:
     """All of `arci seal`."""
     sealed: Job = loop(_through, SEAL_STEPS, job)
     return sealed
+
+
+def try_trial(
+    job: Job,
+    *,
+    arm: str = "candidate",
+    condition: str | None = None,
+    index: int = 0,
+    witness: Witness | None = None,
+    loop: Loop = anyio.run,
+) -> TrialResult:
+    """All of `arci try`: one planned trial (of the first condition unless named), made and not recorded, no verdict.
+
+    `job.options`: `path`, `backend`, `n_per_arm` and `build_ca` count. The result's `record` (docs/reference/store.md,
+    unsealed) and `events` are data, whatever the outcome; what is wrong with the descriptor or the place is one of
+    `arci.errors`. `witness` sees guests' output and events as they come. `loop` runs the steps as `anyio.run` does.
+    """
+
+    async def step(job: Job) -> TrialResult:
+        from arci.run.single import choose_trial, make_one
+
+        sealed = await _through(SEAL_STEPS, job)
+        assert sealed.isolation is not None
+        trial = choose_trial(sealed.manifest, arm=arm, condition=condition, index=index)
+        return await make_one(sealed.manifest, sealed.isolation, trial, witness)
+
+    made: TrialResult = loop(step, job)
+    return made
+
+
+def list_tools(job: Job, loop: Loop = anyio.run) -> Tools:
+    """All of `arci tools`: the tools that an agent of the experiment sees, its servers, and what snapshots hide.
+
+    Starts the boundary and the environment, no agent. SpecError where the environment does not stand.
+    """
+
+    async def step(job: Job) -> Tools:
+        from arci.run.single import read_tools
+
+        sealed = await _through(SEAL_STEPS, job)
+        assert sealed.isolation is not None
+        return await read_tools(sealed.manifest, sealed.isolation)
+
+    found: Tools = loop(step, job)
+    return found
 
 
 def gate_run(directory: Path) -> tuple[Decision, StoredRun]:

@@ -38,6 +38,7 @@ _FORMS = {
     "baseline": "module:function, or a mapping.",
     "candidate": "module:function, or a mapping.",
     "isolation": "process, docker, or a mapping.",
+    "snapshot": "module:function, or a mapping.",
 }
 """What is allowed where a value has a short and a long form."""
 

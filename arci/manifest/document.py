@@ -6,9 +6,10 @@ from typing import Any
 
 from arci.manifest.fields import size_bytes
 from arci.manifest.images import arm_source, project_source
+from arci.manifest.programs import arm_program, environment_of
 from arci.manifest.rules import FaultKinds, bucket_of
-from arci.manifest.rules_places import secret_name
 from arci.manifest.shape import ArmShape, ConditionShape, DescriptorShape, FaultShape, FromShape, IsolationShape
+from arci.model.trial import ARMS
 
 __all__ = ["document_of"]
 
@@ -18,10 +19,10 @@ def document_of(shape: DescriptorShape, tasks: list[dict[str, Any]], kinds: Faul
     return {
         "experiment_id": shape.experiment_id,
         "tasks": tasks,
-        "environment": {"kind": "toolset", "ref": shape.toolset},
+        "environment": environment_of(shape),
         "contract": _contract(shape),
         "grader": _grader(shape),
-        "arms": {"baseline": _arm(shape, shape.baseline), "candidate": _arm(shape, shape.candidate)},
+        "arms": {name: _arm(shape, name) for name in ARMS},
         "conditions": [_condition(condition, kinds) for condition in shape.conditions],
         "alpha": shape.alpha,
         "delta": shape.delta,
@@ -59,21 +60,10 @@ def _grader(shape: DescriptorShape) -> dict[str, Any]:
     return {"kind": "python", "ref": ref, "argv": []}
 
 
-def _arm(shape: DescriptorShape, arm: str | ArmShape) -> dict[str, Any]:
-    source = arm_source(shape, arm)
-    if isinstance(arm, str):
-        arm = ArmShape(agent=arm)
-    secrets = {name: secret_name(value) for name, value in arm.env.items()}
-    return {
-        "label": arm.label or arm.agent,
-        "kind": "python",
-        "ref": arm.agent,
-        "argv": [],
-        "env": {name: value for name, value in arm.env.items() if secrets[name] is None},
-        "secret_env": {name: secret for name, secret in secrets.items() if secret is not None},
-        "infra_exit_codes": [],
-        "source": source,
-    }
+def _arm(shape: DescriptorShape, name: str) -> dict[str, Any]:
+    arm: str | ArmShape = getattr(shape, name)
+    program = arm_program(name, ArmShape(agent=arm) if isinstance(arm, str) else arm)
+    return {**program, "source": arm_source(shape, arm)}
 
 
 def _condition(condition: ConditionShape, kinds: FaultKinds) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 __all__ = [
+    "SERVER_NAME",
+    "Argument",
     "EnvName",
     "ExperimentId",
     "Glob",
@@ -23,6 +25,7 @@ __all__ = [
     "Platform",
     "Reference",
     "RelativePath",
+    "ServerName",
     "Size",
     "Text",
     "is_reference",
@@ -30,6 +33,8 @@ __all__ = [
 ]
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+SERVER_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}"
+_SERVER = re.compile(SERVER_NAME)
 _ENV = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SIZE = re.compile(r"([0-9]{1,15})([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -112,6 +117,18 @@ def _text(value: str) -> str | None:
     return f"{_show(value)} is empty or holds control characters; one line of text is required."
 
 
+def _argument(value: str) -> str | None:
+    return f"{_show(value)} holds a NUL character; text without one is allowed." if "\0" in value else None
+
+
+def _server(value: str) -> str | None:
+    if value == "tools":
+        return "'tools' is the name that a toolset is served under; another name."
+    if _SERVER.fullmatch(value):
+        return None
+    return f"{_show(value)}: letters, digits, '_' and '-', beginning with a letter or digit, at most 64."
+
+
 def _image(value: str) -> str | None:
     if _text(value) is None and not re.search(r"\s", value) and not value.startswith("-"):
         return None
@@ -141,6 +158,10 @@ Size = Annotated[
 Platform = Annotated[str, _matching(_PLATFORM, "a platform reads os/architecture, such as linux/amd64")]
 RelativePath = Annotated[str, Field(max_length=1000), _rule(_relative)]
 Glob = Annotated[str, Field(max_length=1000), _rule(_glob)]
+Argument = Annotated[str, Field(max_length=100_000), _rule(_argument)]
+"""One word of a command line: any text, also empty or of several lines."""
+ServerName = Annotated[str, _rule(_server), WithJsonSchema({"type": "string", "pattern": f"^{SERVER_NAME}$"})]
+"""It becomes a directory, a part of a URL and a word of a command line."""
 Text = Annotated[str, Field(max_length=10_000), _rule(_text)]
 Name = Annotated[str, Field(max_length=200), _rule(_text)]
 ImageName = Annotated[str, Field(max_length=500), _rule(_image)]

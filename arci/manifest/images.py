@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from arci.manifest.programs import named_servers
 from arci.manifest.shape import ArmShape, BuildShape, DescriptorShape, ImageShape
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
 ]
 
 IMAGE_KEYS = ("baseline", "candidate", "boundary", "grader")
+"""Those that every experiment has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,8 @@ class _Shaped(Protocol):
 
 
 def image_requests(descriptor: _Shaped) -> dict[str, ImageRequest]:
-    """`baseline`, `candidate`, `boundary`, `grader` -> the image to resolve. Equal requests are one image."""
+    """`baseline`, `candidate`, `boundary`, `grader`, and `server:<name>` for each server with an image of its own ->
+    the image to resolve. Equal requests are one image."""
     return requests_of(descriptor.shape, descriptor.root)
 
 
@@ -58,11 +61,13 @@ def requests_of(shape: DescriptorShape, root: Path) -> dict[str, ImageRequest]:
     grader = shape.images.grader or project
     if shape.grader.image is not None:
         grader = ImageShape(image=shape.grader.image)
+    servers = {f"server:{name}": ImageShape(image=server.image) for name, server in named_servers(shape).items()}
     chosen = {
         "baseline": _arm_image(shape.baseline) or shape.images.agent or project,
         "candidate": _arm_image(shape.candidate) or shape.images.agent or project,
         "boundary": shape.images.boundary or project,
         "grader": grader,
+        **{key: image for key, image in servers.items() if image.image is not None},
     }
     return {key: _request(image, root) for key, image in chosen.items()}
 

@@ -13,12 +13,10 @@ __all__ = ["LATER_FAULTS", "without_later"]
 
 _SAYING = "not available yet in this version"
 _TOP = {
-    "mcp_server": "toolset is",
-    "mcp_servers": "toolset is",
     "decisions": "leave it out",
     "models": "leave it out",
 }
-_ARM = {"command": "agent: module:function is", "ref": "context: DIRECTORY is"}
+_ARM = {"ref": "context: DIRECTORY is"}
 _MODEL_FAULTS = ("timeout", "rate_limited", "error", "overloaded", "truncated_stream", "slow", "malformed", "empty")
 LATER_FAULTS = frozenset(
     {"decision_low_confidence", "decision_unavailable", *(f"model_{fault}" for fault in _MODEL_FAULTS)}

@@ -44,9 +44,8 @@ FaultKinds = Mapping[str, FaultKind]
 """The built-in faults by name."""
 
 
-def experiment_findings(data: Mapping[str, Any], given: Mapping[str, Any], faults: FaultKinds) -> Iterator[Finding]:
-    """Everything wrong across keys. `data` is without the keys that come later, `given` still has them."""
-    yield from _world(given)
+def experiment_findings(data: Mapping[str, Any], faults: FaultKinds) -> Iterator[Finding]:
+    """Everything wrong across keys. `data` is without the keys that come later."""
     yield from _judge(data)
     yield from _tasks(data)
     yield from _contract(data)
@@ -89,12 +88,6 @@ def bucket_of(buckets: Sequence[str]) -> str:
     if not buckets:
         return "clean"
     return next(bucket for bucket in ("ceiling", "falsify", "benign") if bucket in buckets)
-
-
-def _world(given: Mapping[str, Any]) -> Iterator[Finding]:
-    servers = [key for key in ("mcp_server", "mcp_servers") if given.get(key) is not None]
-    if given.get("toolset") is None and not servers:
-        yield Finding(("toolset",), "is missing; module:function is required.")
 
 
 def _judge(data: Mapping[str, Any]) -> Iterator[Finding]:

@@ -59,13 +59,14 @@ def _arm(arm: Mapping[str, Any], path: Path, secrets: list[str]) -> Iterator[Fin
         return
     ways = [key for key in ("agent", "command") if arm.get(key) is not None]
     if not ways:
-        yield Finding((*path, "agent"), "is missing; agent: module:function is required.")
+        yield Finding((*path, "agent"), "is missing; agent: module:function is required, or command.")
     elif len(ways) > 1:
         yield Finding((*path, "command"), "stands beside agent; exactly one of them is allowed.")
     if arm.get("image") is not None and arm.get("context") is not None:
         yield Finding((*path, "context"), "stands beside image; exactly one of them is allowed.")
-    for name, value in mapping(arm, "env").items():
-        yield from _variable(name, value, (*path, "env", name), secrets)
+    for place in (path, (*path, "command")):
+        for name, value in mapping(arm if place == path else mapping(arm, "command"), "env").items():
+            yield from _variable(name, value, (*place, "env", name), secrets)
 
 
 def _variable(name: str, value: Any, path: Path, secrets: list[str]) -> Iterator[Finding]:

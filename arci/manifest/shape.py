@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from arci.manifest.fields import (
+    SERVER_NAME,
     EnvName,
     ExperimentId,
     Glob,
@@ -18,9 +19,12 @@ from arci.manifest.fields import (
     Platform,
     Reference,
     RelativePath,
+    ServerName,
     Size,
     Text,
 )
+from arci.manifest.forms import EITHER, LONG, SHORT, STRICT
+from arci.manifest.shape_programs import MOST_SERVERS, CommandShape, ServerShape
 
 __all__ = [
     "INVARIANTS",
@@ -44,19 +48,9 @@ __all__ = [
 INVARIANTS = ("max_tool_calls", "forbidden_tools", "required_tools", "max_calls_per_tool")
 """What `contract.hard` may name."""
 
-SHORT, LONG = "<short>", "<long>"
-"""Tags of the two forms of a value. They stand in pydantic's locations, and cannot be keys of a model."""
-
-
-def _form(value: Any) -> str:
-    return LONG if isinstance(value, (dict, list, BaseModel)) else SHORT
-
-
-_EITHER = Discriminator(_form)
-
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = STRICT
 
 
 class BuildShape(_Strict):
@@ -92,6 +86,8 @@ class ArmShape(_Strict):
     label: Name | None = None
     agent: Reference | None = None
     """`module:function`, `(task, tools, rng) -> dict`."""
+    command: CommandShape | None = None
+    """A program in any language, instead of `agent`."""
     image: ImageName | None = None
     context: RelativePath | None = None
     """Directory of the arm's code, from which its image is built."""
@@ -202,7 +198,12 @@ class IsolationShape(_Strict):
     allow_unenforced: bool = False
 
 
-Arm = Annotated[Annotated[Reference, Tag(SHORT)] | Annotated[ArmShape, Tag(LONG)], _EITHER]
+Arm = Annotated[Annotated[Reference, Tag(SHORT)] | Annotated[ArmShape, Tag(LONG)], EITHER]
+
+
+_SERVERS = Field(
+    min_length=1, max_length=MOST_SERVERS, json_schema_extra={"propertyNames": {"pattern": f"^{SERVER_NAME}$"}}
+)
 
 
 class DescriptorShape(_Strict):
@@ -217,13 +218,17 @@ class DescriptorShape(_Strict):
     tasks: (
         Annotated[
             Annotated[RelativePath, Tag(SHORT)] | Annotated[Annotated[list[TaskShape], Field(min_length=1)], Tag(LONG)],
-            _EITHER,
+            EITHER,
         ]
         | None
     ) = None
     """A list, or a JSONL file of `{"id": ..., "task": {...}}`; pair i uses task i mod m."""
     toolset: Reference | None = None
     """`(task, seed) -> object with .tools and .snapshot()`."""
+    mcp_server: ServerShape | None = None
+    """An MCP server, instead of a toolset."""
+    mcp_servers: Annotated[dict[ServerName, ServerShape], _SERVERS] | None = None
+    """Several MCP servers by name, instead of a toolset."""
     oracle: Reference | None = None
     contract: ContractShape | None = None
     baseline: Arm
@@ -241,7 +246,7 @@ class DescriptorShape(_Strict):
     on_error: Literal["invalidate", "worst_case"] = "invalidate"
     base_seed: Annotated[int, Field(ge=0, le=2**53 - 200_000)] = 0
     budgets: BudgetsShape = BudgetsShape()
-    isolation: Annotated[Annotated[Backend, Tag(SHORT)] | Annotated[IsolationShape, Tag(LONG)], _EITHER] = "process"
+    isolation: Annotated[Annotated[Backend, Tag(SHORT)] | Annotated[IsolationShape, Tag(LONG)], EITHER] = "process"
     images: ImagesShape = ImagesShape()
     evidence: Annotated[list[Glob], Field(max_length=1000)] = []
     """Files below the agent's workdir that the grader is given."""

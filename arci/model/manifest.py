@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from arci.model.canonical import digest
+from arci.model.environment import Environment, Server, Snapshot, environment_of
 
 __all__ = [
     "MANIFEST_FORMAT",
@@ -44,53 +45,6 @@ def manifest_sha256(document: Mapping[str, Any]) -> str:
 class Task:
     id: str
     value: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """How the final state of an MCP server is taken. The agent can neither see nor ask for it."""
-
-    kind: str
-    """`tool` (`tool` with `arguments`), `resource` (`uri`), `files` (`paths`), or `python` (`ref`)."""
-    tool: str | None = None
-    arguments: dict[str, Any] = field(default_factory=dict)
-    uri: str | None = None
-    paths: tuple[str, ...] = ()
-    """Paths or globs below the server's working directory, read after it has ended."""
-    ref: str | None = None
-    """`module:function`, `(task, workdir) -> JSON object`, run in the boundary after the server has ended."""
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """One MCP server, over stdio."""
-
-    name: str
-    argv: tuple[str, ...]
-    """Empty only with an image of its own: then the image's ENTRYPOINT + CMD."""
-    env: dict[str, str]
-    has_image: bool
-    """It runs in a container of its own, whose image is `server:<name>`; else in the boundary's container."""
-    snapshot: Snapshot | None
-    """None: its state is the empty object, and the grader judges by evidence."""
-    crash: str
-    """What its death during a call of the agent counts as: `error` or `fail`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Environment:
-    """What serves the tools: `kind` is `toolset` (`ref` is `module:function`) or `mcp` (`servers`)."""
-
-    kind: str
-    ref: str | None
-    servers: tuple[Server, ...] = ()
-    is_single: bool = True
-    """One server declared as `mcp_server`: its state is the final state, not an entry of it by the server's name."""
-
-    @property
-    def needs_files(self) -> bool:
-        """Whether what servers write must outlast them."""
-        return any(s.snapshot is not None and s.snapshot.kind in ("files", "python") for s in self.servers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +165,8 @@ class Manifest:
     project_source: str
     """Directory of world and oracle, relative to the descriptor's."""
     images: dict[str, Any]
-    """docker: `baseline`, `candidate`, `boundary`, `grader`, and `server:<name>` for each server with an image of its own
-    -> image identity (`sha256`, `platform`, ...).
+    """docker: `baseline`, `candidate`, `boundary`, `grader`, and `server:<name>` for each server with an image of its
+    own -> image identity (`sha256`, `platform`, ...).
     process: `baseline`, `candidate`, `project` -> source digest, `interpreter`, `distributions`."""
     runtime_sha256: str
     """Digest of what ARCI itself runs inside guests."""
@@ -230,7 +184,7 @@ class Manifest:
         return cls(
             experiment_id=document["experiment_id"],
             tasks=tuple(Task(t["id"], t["task"]) for t in document["tasks"]),
-            environment=_environment(document["environment"]),
+            environment=environment_of(document["environment"]),
             contract=Contract(
                 max_tool_calls=contract["max_tool_calls"],
                 forbidden_tools=tuple(contract["forbidden_tools"]),
@@ -267,32 +221,21 @@ class Manifest:
                 return condition
         raise KeyError(condition_id)
 
+    @property
+    def own_images(self) -> tuple[Server, ...]:
+        """The servers that run in containers of their own."""
+        return tuple(server for server in self.environment.servers if server.has_image)
+
     def image_digests(self, arm: str) -> dict[str, str | None]:
         """What the records of an arm name under `images`: role -> digest of what it runs, None where the manifest
-        names nothing (fake). docker: of the image identity; process: of the source, `project` for the trusted side."""
+        names nothing (fake). docker: of the image identity, `server:<name>` for each server with an image of its own;
+        process: of the source, `project` for the trusted side."""
         names = {"agent": (arm,), "boundary": ("boundary", "project"), "grader": ("grader", "project")}
+        names |= {f"server:{server.name}": (f"server:{server.name}",) for server in self.own_images}
         return {
             role: next((self.images[name]["sha256"] for name in of_role if name in self.images), None)
             for role, of_role in names.items()
         }
-
-
-def _environment(value: Mapping[str, Any]) -> Environment:
-    servers = tuple(_server(server) for server in value.get("servers", ()))
-    return Environment(value["kind"], value["ref"], servers, value.get("is_single", True))
-
-
-def _server(value: Mapping[str, Any]) -> Server:
-    how = value["snapshot"]
-    snapshot = None if how is None else Snapshot(**{**how, "paths": tuple(how.get("paths", ()))})
-    return Server(
-        name=value["name"],
-        argv=tuple(value["argv"]),
-        env=dict(value["env"]),
-        has_image=value["has_image"],
-        snapshot=snapshot,
-        crash=value["crash"],
-    )
 
 
 def _arm(name: str, value: Mapping[str, Any]) -> Arm:

@@ -25,12 +25,16 @@ _COMPARABLE: dict[str, tuple[str, ...]] = {
     "model_step": ("summary", "facts"),
     "tool_start": ("tool", "occurrence", "arguments"),
     "tool_finish": ("tool", "occurrence", "ok", "value", "error_kind", "injected_by"),
+    "relay": ("server", "method", "params", "ok"),
     "injection": ("fault", "tool", "occurrence"),
     "violation": ("invariant", "tool"),
     "agent_result": ("claim",),
     "trial_end": ("ending",),
 }
-"""Kind of event -> the fields two runs of the same trial are compared by: no times, no identity, no call ids."""
+"""Kind of event -> the fields two runs of the same trial are compared by: no times, no identity, no call ids.
+
+Notifications, late answers, cancellations, how servers ended and what broke the protocol are left out: when or whether
+they come depends on timing."""
 
 
 def trace_steps(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from arci.report.escape import clip, fold, pad, printable
 from arci.report.words import seconds
 from arci.store.logs import LogTail
 
-__all__ = ["render_log", "render_trial"]
+__all__ = ["render_event", "render_log", "render_trial"]
 
 _LABEL = 14
 _HIDDEN = frozenset({"kind", "at_s", "trial_id", "seq", "sha256", "tool", "occurrence", "call_id"})
@@ -42,7 +42,7 @@ def _lines(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> It
         yield from (f"{'':{_LABEL}}  {line}" for line in rest)
     yield ""
     yield "trace"
-    yield from (_event(event) for event in events)
+    yield from (render_event(event) for event in events)
 
 
 def _facts(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -64,6 +64,9 @@ def _facts(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "never called", str(tool)
     for injection in _list(record, "injections"):
         yield "injection", _json(injection)
+    yield from _environment(_mapping(record, "environment"))
+    if record.get("initial_state") is not None:
+        yield "state before", _json(record["initial_state"])
     yield "final state", _json(record.get("final_state"))
     yield "evidence", _json(record.get("evidence"))
     yield "usage", _json(record.get("usage"))
@@ -78,10 +81,22 @@ def _facts(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             ((name, _mapping(streams, name).get("bytes")) for name in streams) if isinstance(streams, Mapping) else ()
         )
         yield "log", f"{role}: {', '.join(f'{name} {size} bytes' for name, size in sizes)}"
-    yield "record", str(record.get("record_sha256"))
+    if record.get("record_sha256") is not None:  # a trial that was only tried is not sealed
+        yield "record", str(record["record_sha256"])
 
 
-def _event(event: Mapping[str, Any]) -> str:
+def _environment(environment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for server in _list(environment, "servers"):
+        if isinstance(server, Mapping):
+            info = _mapping(server, "info")
+            said = " ".join(str(info[key]) for key in ("name", "version") if info.get(key) is not None)
+            yield "server", f"{server.get('name')}: {said or 'unnamed'}, MCP {server.get('revision')}"
+    if environment.get("tools_sha256") is not None:
+        yield "tools", str(environment["tools_sha256"])
+
+
+def render_event(event: Mapping[str, Any]) -> str:
+    """One event as one line of at most 100 columns."""
     at = event.get("at_s")
     when = f"{at:9.3f} s" if isinstance(at, int | float) else f"{'':11}"
     tool = event.get("tool")

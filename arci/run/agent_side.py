@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,16 +10,15 @@ from anyio.abc import TaskGroup
 
 from arci.errors import EngineError
 from arci.isolation.base import Exit, Guest, Pod, ProcessSpec
-from arci.manifest.schedule import agent_seed
 from arci.model.trial import Blame, Role
 from arci.run.attempt import Attempt
 from arci.run.facts import InitReport
+from arci.run.outfit import outfit
+from arci.run.places import filled
 from arci.run.setting import Setting
 
-__all__ = ["TASK_ENV_BYTES", "agent_process", "await_import", "end_agent", "start_agent", "watch_agent"]
+__all__ = ["agent_process", "await_import", "end_agent", "start_agent", "watch_agent"]
 
-TASK_ENV_BYTES = 32 * 1024
-"""A task of more bytes is not put into an environment variable."""
 _LATCH_GRACE_S = 1.0
 _EXIT_S = 10.0
 """How long the engine may take to tell of an end that `arci-init` has told of."""
@@ -28,25 +26,27 @@ _LOOK_S = 3600.0
 
 
 def agent_process(pod: Pod, attempt: Attempt, setting: Setting) -> ProcessSpec:
-    """What is started as the agent, and all it is told."""
-    arm, workdir = attempt.arm, pod.workdir(Role.AGENT)
-    env = {"ARCI_SEED": str(agent_seed(attempt.trial)), "ARCI_WORKDIR": workdir, "HOME": workdir}
-    task = json.dumps(attempt.trial.task, ensure_ascii=False)
-    if len(task.encode("utf-8", "surrogatepass")) <= TASK_ENV_BYTES:
-        env["ARCI_TASK"] = task
-    env |= arm.env
-    env |= {name: setting.host_env[host_name] for name, host_name in arm.secret_env.items()}
-    argv = arm.argv
-    if arm.kind == "python":
-        argv = pod.python(
-            Role.AGENT,
-            "worker",
-            *("--ref", arm.ref or ""),
-            *("--root", pod.source(Role.AGENT)),
-            *("--dial", pod.dial),
-            *("--token", attempt.agent_token),
-        )
-    return ProcessSpec(argv, env, status_token=attempt.status_token)
+    """What is started as the agent, and all it is told. EngineError where its command asks for what cannot be had."""
+    arm, said = attempt.arm, attempt.conversation
+    given = outfit(pod, attempt.trial, attempt.manifest.environment, attempt.agent_token, said.listening)
+    secrets = {name: setting.host_env[host_name] for name, host_name in arm.secret_env.items()}
+    argv = worker_argv(pod, attempt) if arm.kind == "python" else filled(arm.argv, given.places)
+    if arm.kind == "command" and "mcp_url" not in given.places and any("{mcp_url}" in word for word in argv):
+        raise EngineError("start agent", "{mcp_url}: the recorder has told no address for HTTP")
+    env = {**given.env, **arm.env, **secrets}
+    return ProcessSpec(argv, env, status_token=attempt.status_token, files=given.files)
+
+
+def worker_argv(pod: Pod, attempt: Attempt) -> tuple[str, ...]:
+    """What runs a Python agent."""
+    return pod.python(
+        Role.AGENT,
+        "worker",
+        *("--ref", attempt.arm.ref or ""),
+        *("--root", pod.source(Role.AGENT)),
+        *("--dial", pod.dial),
+        *("--token", attempt.agent_token),
+    )
 
 
 async def start_agent(pod: Pod, attempt: Attempt, setting: Setting, group: TaskGroup) -> Guest | None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import anyio
 
 from arci.errors import EngineError
-from arci.isolation.base import Exit
+from arci.isolation.base import Exit, Guest
 from arci.model.manifest import Manifest
 from arci.model.trial import Blame, Role, Trial
 from arci.run.conversation import Conversation
@@ -18,7 +19,9 @@ from arci.run.evidence import Evidence
 from arci.run.facts import Failure, Grade, TrialFacts
 from arci.run.fingerprint import bad_tool, telling_line
 from arci.run.logs import GuestLog
+from arci.run.outfit import server_names
 from arci.run.pulse import Pulse
+from arci.run.witness import SEES_NOTHING, Witness
 
 __all__ = ["PHASES", "Attempt"]
 
@@ -28,15 +31,21 @@ PHASES = ("create", "start", "ready", "agent", "seal", "grade")
 class Attempt:
     """`number` is 1-based. `phases`: seconds spent in each, 0 for those that were not reached."""
 
-    def __init__(self, trial: Trial, manifest: Manifest, number: int) -> None:
+    def __init__(self, trial: Trial, manifest: Manifest, number: int, witness: Witness = SEES_NOTHING) -> None:
         self.trial = trial
         self.manifest = manifest
         self.number = number
+        self._witness = witness
         self.arm = manifest.arms[trial.arm]
         self.agent_token = secrets.token_hex(16)
         self.status_token = secrets.token_hex(16)
+        self.environment_token = secrets.token_hex(16)
         self.pulse = Pulse()
-        self.conversation = Conversation()
+        self.conversation = Conversation(witness.event)
+        self.servers: dict[str, Guest] = {}
+        """Servers in containers of their own, as far as they were started."""
+        self.initial_state: dict[str, Any] | None = None
+        self.final_state: dict[str, Any] | None = None
         self.phases = dict.fromkeys(PHASES, 0.0)
         self.logs: dict[str, GuestLog] = {}
         self.agent_was_asked = False
@@ -66,9 +75,12 @@ class Attempt:
         finally:
             self.phases[phase] += anyio.current_time() - begun
 
-    def log(self, role: Role) -> GuestLog:
-        """The log of a role's guest, made on first use."""
-        return self.logs.setdefault(role.value, GuestLog())
+    def log(self, guest: str) -> GuestLog:
+        """The log of a guest, made on first use: of a role, or of a server's container."""
+        name = str(guest)
+        if name not in self.logs:
+            self.logs[name] = GuestLog(partial(self._witness.output, name))
+        return self.logs[name]
 
     @property
     def has_trouble(self) -> bool:
@@ -116,7 +128,8 @@ class Attempt:
     def required_missing(self) -> tuple[str, ...]:
         """Required tools that were never called."""
         called = {event.get("tool") for event in self.conversation.events if event["kind"] == "tool_start"}
-        return tuple(tool for tool in self.manifest.contract.required_tools if tool not in called)
+        servers = server_names(self.manifest.environment)
+        return tuple(t for t in self.manifest.contract.required_tools if not _was_called(t, called, servers))
 
     def facts(self) -> TrialFacts:
         """What `classify` judges."""
@@ -126,6 +139,7 @@ class Attempt:
             arm_kind=self.arm.kind,
             infra_exit_codes=self.arm.infra_exit_codes,
             troubles=tuple(said.troubles),
+            may_not_crash=frozenset(s.name for s in self.manifest.environment.servers if s.crash == "fail"),
             latched=said.latched,
             deadline=self.deadline,
             init=said.init,
@@ -139,3 +153,9 @@ class Attempt:
             error_line=telling_line(stderr),
             bad_tool=bad_tool(said.events),
         )
+
+
+def _was_called(tool: str, called: Collection[Any], servers: Collection[str]) -> bool:
+    """A tool that one server alone has is recorded under its own name, whatever it is called by."""
+    server, _, own = tool.partition(".")
+    return tool in called or (server in servers and own in called)

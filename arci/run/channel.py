@@ -6,11 +6,11 @@ from typing import Any
 
 from arci.errors import EngineError
 from arci.isolation.base import Guest
-from arci.isolation.output import LogTail
 from arci.model.canonical import canonical
 from arci.model.trial import Blame
 from arci.run.conversation import Conversation
 from arci.run.frames import FrameError, LineCutter
+from arci.run.logs import GuestLog
 from arci.run.pulse import Pulse
 
 __all__ = ["Channel"]
@@ -19,7 +19,7 @@ __all__ = ["Channel"]
 class Channel:
     """Feeds what the recorder says to `conversation` and its stderr to `log`; beats `pulse` on every piece."""
 
-    def __init__(self, guest: Guest, conversation: Conversation, pulse: Pulse, log: LogTail) -> None:
+    def __init__(self, guest: Guest, conversation: Conversation, pulse: Pulse, log: GuestLog) -> None:
         self.guest = guest
         self._conversation = conversation
         self._pulse = pulse
@@ -31,7 +31,7 @@ class Channel:
         try:
             async for chunk in self.guest.output():
                 if chunk.stream == "stderr":
-                    self._log.add(chunk.data)
+                    self._log.add("stderr", chunk.data)
                     continue
                 self._take(lines, chunk.data)
                 self._pulse.beat()

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from arci.model.trial import Blame, Ending, Outcome
 from arci.run.agent_end import judge_agent_end, judge_start
-from arci.run.facts import TrialFacts
-from arci.run.fingerprint import fingerprint
+from arci.run.facts import TrialFacts, Trouble
+from arci.run.fingerprint import fingerprint, normalise
 from arci.run.judgement import Judgement, error, fail
 
 __all__ = ["Judgement", "classify", "needs_grade"]
@@ -47,11 +47,19 @@ class _TroubleRule:
         for trouble in facts.troubles:
             if trouble.came_first is not self.came_first:
                 continue
+            if trouble.during_call and trouble.server in facts.may_not_crash:
+                return _crashed_server(trouble)
             if trouble.blame is Blame.ENVIRONMENT:
                 return error(Ending.ENVIRONMENT, Blame.ENVIRONMENT, trouble.detail)
             never_started = self.came_first and not facts.init.started
             return error(Ending.SETUP if never_started else Ending.HARNESS, trouble.blame, trouble.detail)
         return None
+
+
+def _crashed_server(trouble: Trouble) -> Judgement:
+    """The agent's call killed a server that the descriptor says no call may kill."""
+    how = trouble.how or normalise(trouble.detail)
+    return fail(Ending.ENVIRONMENT, trouble.detail, fingerprint("server", trouble.server or "", how))
 
 
 def _budget(facts: TrialFacts) -> Judgement | None:

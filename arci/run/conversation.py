@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,9 +19,17 @@ _HOST_KEYS = frozenset({"trial_id", "seq", "sha256"})
 class Conversation:
     """State of one control channel. After a frame that breaks the protocol nothing more is listened to."""
 
-    def __init__(self) -> None:
+    def __init__(self, witness: Callable[[Mapping[str, Any]], None] = lambda event: None) -> None:
+        """`witness` is shown each event as it comes."""
+        self._witness = witness
         self.is_ready = False
         self.tools: list[dict[str, Any]] = []
+        self.servers: list[dict[str, Any]] = []
+        """What each server said of itself: `name`, `era`, `revision`, `info`."""
+        self.listening: tuple[str, ...] = ()
+        """Addresses that the recorder listens on, ports told."""
+        self.initial_state: dict[str, Any] | None = None
+        """As `final_state`, before the agent."""
         self.init = InitReport()
         self.is_worker_ready = False
         self.latched: str | None = None
@@ -62,11 +70,13 @@ class Conversation:
         self.is_closed = True
 
     def _ready(self, frame: dict[str, Any]) -> None:
-        tools = frame.get("tools")
-        if not isinstance(tools, list):
-            raise FrameError("`ready` without a list of tools")
+        self.tools = _objects(frame.get("tools"), "tools")
+        self.servers = _objects(frame.get("servers", []), "servers")
+        listening = frame.get("listening", [])
+        if not isinstance(listening, list) or not all(isinstance(address, str) for address in listening):
+            raise FrameError("`ready` whose listening is no list of addresses")
+        self.listening = tuple(listening)
         self.is_ready = True
-        self.tools = [tool for tool in tools if isinstance(tool, dict)]
 
     def _status(self, frame: dict[str, Any]) -> None:
         status = _text(frame, "status")
@@ -95,6 +105,7 @@ class Conversation:
         if not _HOST_KEYS.isdisjoint(event):
             raise FrameError(f"an event with a key that the host alone writes: {sorted(_HOST_KEYS & event.keys())}")
         self.events.append(event)
+        self._witness(event)
 
     def _latched(self, frame: dict[str, Any]) -> None:
         if self.latched is None:
@@ -105,14 +116,23 @@ class Conversation:
         blame = _text(frame, "blame")
         if blame not in (Blame.ENVIRONMENT, Blame.HARNESS):
             raise FrameError(f"a trouble with the blame {blame!r}")
-        stderr = frame.get("stderr")
-        self.trouble(Blame(blame), _text(frame, "detail"), stderr if isinstance(stderr, str) else "")
+        server = _text_or_none(frame, "server")
+        trouble = Trouble(
+            Blame(blame),
+            _text(frame, "detail"),
+            came_first=not self.agent_is_over,
+            stderr=_text_or_none(frame, "stderr") or "",
+            server=server,
+            during_call=server is not None and frame.get("during_call") is True,
+            how=_text_or_none(frame, "how") or "",
+        )
+        self.troubles.append(trouble)
+
+    def _initial_state(self, frame: dict[str, Any]) -> None:
+        self.initial_state = _state(frame)
 
     def _final_state(self, frame: dict[str, Any]) -> None:
-        state = frame.get("state")
-        if not isinstance(state, dict):
-            raise FrameError("a final state that is no JSON object")
-        self.final_state = state
+        self.final_state = _state(frame)
 
     def _end(self, frame: dict[str, Any]) -> None:
         count = _whole(frame, "count")
@@ -127,9 +147,23 @@ _HANDLERS: dict[str, Callable[[Conversation, dict[str, Any]], None]] = {
     "event": Conversation._event,
     "latched": Conversation._latched,
     "trouble": Conversation._trouble,
+    "initial_state": Conversation._initial_state,
     "final_state": Conversation._final_state,
     "end": Conversation._end,
 }
+
+
+def _objects(value: Any, name: str) -> list[dict[str, Any]]:
+    if not isinstance(value, list):
+        raise FrameError(f"`ready` without a list of {name}")
+    return [item for item in value if isinstance(item, dict)]
+
+
+def _state(frame: dict[str, Any]) -> dict[str, Any]:
+    state = frame.get("state")
+    if not isinstance(state, dict):
+        raise FrameError(f"a frame {frame['type']!r} whose state is no JSON object")
+    return state
 
 
 def _text(frame: dict[str, Any], key: str) -> str:
@@ -137,6 +171,10 @@ def _text(frame: dict[str, Any], key: str) -> str:
     if not isinstance(value, str):
         raise FrameError(f"a frame whose {key} is {type(value).__name__}, not text")
     return value
+
+
+def _text_or_none(frame: dict[str, Any], key: str) -> str | None:
+    return None if frame.get(key) is None else _text(frame, key)
 
 
 def _whole(frame: dict[str, Any], key: str) -> int:

@@ -23,6 +23,12 @@ class Trouble:
     """True if it came before the agent's own end (or before a budget or deadline ended it)."""
     stderr: str = ""
     """Tail of what the broken part printed, for people."""
+    server: str | None = None
+    """The MCP server that ended by itself, where one did."""
+    during_call: bool = False
+    """A call of the agent was open when the server ended."""
+    how: str = ""
+    """How the server ended, such as `exit status 3` or `killed by signal 9`, as far as that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +73,8 @@ class TrialFacts:
     """Exit codes of a command arm that mean trouble of the machine's, by the descriptor."""
     troubles: tuple[Trouble, ...] = ()
     """In the order in which they came."""
+    may_not_crash: frozenset[str] = frozenset()
+    """Servers whose death during a call of the agent is the agent's failure, by the descriptor (`crash: fail`)."""
     replay_miss: str | None = None
     latched: str | None = None
     """Name of the budget that was reached."""

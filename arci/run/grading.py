@@ -58,8 +58,8 @@ def _grader_input(attempt: Attempt, nonce: str) -> dict[str, Any]:
     return {
         "nonce": nonce,
         "task": attempt.trial.task,
-        "final_state": attempt.conversation.final_state,
-        "evidence": {"files": files, "claim": attempt.claim},
+        "final_state": attempt.final_state,
+        "evidence": {"files": files, "claim": attempt.claim, "initial_state": attempt.initial_state},
     }
 
 

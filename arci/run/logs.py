@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 from arci.errors import EngineError
@@ -23,16 +23,23 @@ Kept = dict[str, dict[str, KeptLog]]
 class GuestLog:
     """Both streams of one guest. `is_open`: more may come to be counted."""
 
-    def __init__(self) -> None:
+    def __init__(self, witness: Callable[[str, bytes], None] = lambda stream, data: None) -> None:
+        """`witness` is shown each piece of a stream as it comes."""
+        self._witness = witness
         self.streams = {stream: LogTail() for stream in _STREAMS}
         self.is_open = False
+
+    def add(self, stream: str, data: bytes) -> None:
+        """Count and keep a piece of a stream."""
+        self.streams[stream].add(data)
+        self._witness(stream, data)
 
     async def tee(self, guest: Guest) -> AsyncIterator[Chunk]:
         """The guest's output as it comes, counted here. An engine that loses it loses a log, not a trial."""
         self.is_open = True
         try:
             async for chunk in guest.output():
-                self.streams[chunk.stream].add(chunk.data)
+                self.add(chunk.stream, chunk.data)
                 yield chunk
         except EngineError:
             pass

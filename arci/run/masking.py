@@ -59,8 +59,12 @@ class Masks:
     def before_cut(self, head: bytes) -> bytes:
         """As `output`, and without the beginning of a secret that the cut at the end of `head` has torn."""
         masked = self.output(head)
-        torn = max((_overlap(masked, form) for form in self._byte_forms), default=0)
+        torn = self.torn(masked)
         return masked[: len(masked) - torn] + b"*" * torn
+
+    def torn(self, masked: bytes) -> int:
+        """With how many bytes `masked` ends that may be the beginning of a secret."""
+        return max((_overlap(masked, form) for form in self._byte_forms), default=0)
 
     def after_cut(self, tail: bytes) -> bytes:
         """As `output`, and without the rest of a secret that the cut at the start of `tail` has torn."""

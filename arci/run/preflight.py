@@ -1,6 +1,8 @@
 """Before trial 1: does the place answer, do both arms start, does the environment stand, can the oracle be imported.
 
 One pod per arm, recorded nowhere: it is stopped where the agent would begin to work, so nothing is learnt of how well.
+A command cannot be told where its work begins: it is killed as soon as it is known to run, and whatever it has done by
+then is judged by no one.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from arci.model.trial import ARMS, Blame, Role, Trial
 from arci.run.agent_side import await_import, end_agent, start_agent
 from arci.run.attempt import Attempt
 from arci.run.boundary_side import await_ready, close_boundary, open_boundary, seal
+from arci.run.environment_side import end_environment, environment_path
 from arci.run.grading import grade_trial
 from arci.run.masking import SHORTEST_SECRET
 from arci.run.setting import Setting, make_setting
@@ -109,27 +112,29 @@ class _Probe:
         if channel is not None:
             # Of all conditions, so that a custom fault that cannot be made is found before trial 1.
             faults = [fault for condition in attempt.manifest.conditions for fault in condition.faults]
-            await await_ready(pod, attempt, channel, rehearsed=faults)
-        if self._is_spoilt("environment") or channel is None:
+            await await_ready(pod, attempt, channel, group, rehearsed=faults)
+        if self._is_spoilt() or channel is None:
             return
         agent = await start_agent(pod, attempt, self._setting, group)
         if agent is not None and attempt.arm.kind == "python":
             await await_import(attempt)
         await end_agent(pod, attempt, agent)
         self._judge_agent()
-        if self._is_spoilt(attempt.arm.name):
+        if self._is_spoilt():
             return
         await seal(attempt, channel)
+        await end_environment(pod, attempt)
         self._judge_seal()
         if self._with_grader:
             await self._grade(pod, group)
         await close_boundary(attempt, channel)
 
-    def _is_spoilt(self, path: str) -> bool:
+    def _is_spoilt(self) -> bool:
         """True after a problem of the user's; raises for one of ours or the machine's."""
         for trouble in self._attempt.conversation.troubles:
             if trouble.blame is not Blame.ENVIRONMENT:
                 raise ArciError(f"preflight of {self._attempt.arm.name}: {trouble.detail}{_quoted(trouble.stderr)}")
+            path = environment_path(self._setting.manifest.environment, trouble.server)
             self._complain(path, f"{trouble.detail}{_quoted(trouble.stderr)}")
         return bool(self.problems)
 

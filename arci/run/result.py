@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from arci.model.canonical import digest
 from arci.model.record import RECORD_FORMAT
 from arci.model.trial import Trial
 from arci.run.attempt import Attempt
@@ -48,7 +49,9 @@ def build_result(
         "agent": masks.value(_agent(attempt)),
         "contract": masks.value(_contract(attempt)),
         "injections": masks.value(_injections(attempt)),
-        "final_state": masks.value(attempt.conversation.final_state),
+        "environment": masks.value(_environment(attempt)),
+        "initial_state": masks.value(attempt.initial_state),
+        "final_state": masks.value(attempt.final_state),
         "evidence": masks.value(_evidence(attempt)),
         "usage": _usage(attempt),
         "phases": {name: round(seconds, 6) for name, seconds in attempt.phases.items()},
@@ -112,6 +115,16 @@ def _agent(attempt: Attempt) -> dict[str, Any]:
     }
 
 
+def _environment(attempt: Attempt) -> dict[str, Any]:
+    """The tools as the agent was shown them, and what each server said of itself."""
+    said = attempt.conversation
+    keys = ("name", "era", "revision", "info")
+    return {
+        "tools_sha256": digest(said.tools) if said.is_ready else None,
+        "servers": [{key: server.get(key) for key in keys} for server in said.servers],
+    }
+
+
 def _contract(attempt: Attempt) -> dict[str, Any]:
     violations = [event for event in attempt.conversation.events if event["kind"] == "violation"]
     return {
@@ -138,6 +151,8 @@ def _usage(attempt: Attempt) -> dict[str, Any]:
     return {
         "tool_calls": kinds.count("tool_start"),
         "model_steps": kinds.count("model_step"),
+        "relays": kinds.count("relay"),
+        "notifications": kinds.count("notification"),
         "agent_seconds": round(attempt.agent_seconds, 6),
         "peak_memory_bytes": None,
     }

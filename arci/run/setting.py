@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from arci.model.manifest import Manifest
 from arci.run.masking import Masks
+from arci.run.witness import SEES_NOTHING, Masked, Witness
 
 __all__ = ["Setting", "iso", "make_setting", "utc_now"]
 
@@ -24,12 +25,19 @@ class Setting:
     masks: Masks
     now: Callable[[], datetime]
     """Wall clock of the records; deadlines have a monotonic clock of their own."""
+    witness: Witness = SEES_NOTHING
+    """Who watches the trials; what it sees is masked already."""
 
 
-def make_setting(manifest: Manifest, host_env: Mapping[str, str], now: Callable[[], datetime] = utc_now) -> Setting:
+def make_setting(
+    manifest: Manifest,
+    host_env: Mapping[str, str],
+    now: Callable[[], datetime] = utc_now,
+    witness: Witness | None = None,
+) -> Setting:
     """The setting of a run of `manifest` on this host."""
-    values = {name: host_env[name] for name in manifest.secrets if host_env.get(name)}
-    return Setting(manifest, host_env, Masks(values), now)
+    masks = Masks({name: host_env[name] for name in manifest.secrets if host_env.get(name)})
+    return Setting(manifest, host_env, masks, now, SEES_NOTHING if witness is None else Masked(witness, masks))
 
 
 def iso(moment: datetime) -> str:

@@ -22,6 +22,7 @@ from arci.run.boundary_side import await_ready, close_boundary, open_boundary, s
 from arci.run.channel import Channel
 from arci.run.classify import classify, needs_grade
 from arci.run.collecting import take_evidence
+from arci.run.environment_side import end_environment
 from arci.run.grading import grade_trial
 from arci.run.result import TrialResult, build_result
 from arci.run.setting import Setting
@@ -42,7 +43,7 @@ async def run_trial(slots: Slots, trial: Trial, setting: Setting, before_agent: 
     earlier: list[dict[str, Any]] = []
     started_at = setting.now()
     while True:
-        attempt = Attempt(trial, setting.manifest, len(earlier) + 1)
+        attempt = Attempt(trial, setting.manifest, len(earlier) + 1, setting.witness)
         await _attempt_in_pod(slots, attempt, setting, before_agent)
         if not attempt.is_complete:
             # A clean-up that failed must not hide that the run is being stopped.
@@ -85,7 +86,7 @@ async def run_attempt(pod: Pod, attempt: Attempt, setting: Setting, before_agent
     async with task_group() as group:
         channel = await open_boundary(pod, attempt, group)
         if channel is not None:
-            await await_ready(pod, attempt, channel)
+            await await_ready(pod, attempt, channel, group)
             await _agent_steps(pod, attempt, setting, group, before_agent)
             await _grading_steps(pod, attempt, channel, group)
             await _drain(attempt)
@@ -106,9 +107,10 @@ async def _agent_steps(
 
 
 async def _grading_steps(pod: Pod, attempt: Attempt, channel: Channel, group: TaskGroup) -> None:
-    """The boundary holds the workdir until the evidence is out, then ends while the grader runs."""
+    """The boundary holds the files of agent and servers until they are read, then ends while the grader runs."""
     if not attempt.has_trouble:
         await seal(attempt, channel)
+    await end_environment(pod, attempt)
     if needs_grade(attempt.facts()):
         await take_evidence(pod, attempt)
     async with task_group() as ending:

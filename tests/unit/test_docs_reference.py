@@ -16,17 +16,20 @@ from arci.errors import EXIT_ERROR, EXIT_NO_ENGINE, EXIT_USAGE
 from arci.faults import noop
 from arci.faults.registry import BUILTIN
 from arci.isolation.docker.endpoint import find_endpoints
-from arci.isolation.docker.isolation import _NEEDED_FREE_BYTES
+from arci.isolation.docker.findings import NEEDED_FREE_BYTES
 from arci.manifest.descriptor import json_schema
 from arci.manifest.rules import MIN_TAIL
 from arci.manifest.rules_places import _CAPS
 from arci.model.trial import Ending, Outcome, Verdict
-from arci.run.agent_side import TASK_ENV_BYTES
 from arci.run.evidence import MOST_FILE_BYTES, MOST_FILES, MOST_TOTAL_BYTES
 from arci.run.masking import SHORTEST_SECRET
+from arci.run.outfit import TASK_ENV_BYTES
 
 SHAPES = {
     "An arm": "ArmShape",
+    "An agent's command": "CommandShape",
+    "A server": "ServerShape",
+    "A snapshot": "SnapshotShape",
     "A task": "TaskShape",
     "The contract": "ContractShape",
     "The grader": "GraderShape",
@@ -41,6 +44,8 @@ SHAPES = {
     "A build": "BuildShape",
 }
 """Heading of the descriptor's page -> the part of the schema."""
+GIVEN = "What an agent is given"
+"""The page's one table that is no part of the schema."""
 
 
 def generator() -> ModuleType:
@@ -60,7 +65,7 @@ def told_default(shape: dict[str, Any], key: str) -> str:
     default = shape["properties"][key]["default"]
     if isinstance(default, dict) and default:
         return "below"
-    if isinstance(default, list):
+    if isinstance(default, list) and all(isinstance(item, dict) for item in default):
         default = [{k: v for k, v in item.items() if v not in (None, [], {})} for item in default]
     return json.dumps(default)
 
@@ -72,7 +77,8 @@ def rows_of(shape: dict[str, Any]) -> dict[str, str]:
 def test_the_descriptors_page_names_every_key_with_its_default_and_no_other() -> None:
     schema, shown = json_schema(), tables(page("docs/reference/descriptor.md"))
     assert set(SHAPES.values()) == set(schema["$defs"])
-    assert set(shown) == {*SHAPES, "Top level"}
+    assert set(shown) == {*SHAPES, "Top level", GIVEN}
+    del shown[GIVEN]
     for heading, rows in shown.items():
         shape = schema["$defs"][SHAPES[heading]] if heading in SHAPES else schema
         assert {row[0]: row[1] for row in rows} == rows_of(shape), heading
@@ -86,7 +92,7 @@ def test_the_descriptors_page_tells_the_real_limits() -> None:
         f"at most {MOST_FILES} files, {MOST_FILE_BYTES // mib} MiB each, {MOST_TOTAL_BYTES // mib} MiB together",
         f"values of {SHORTEST_SECRET} characters and more",
         f"at least {4 * MIN_TAIL:g} per gating condition",
-        f"up to\n{TASK_ENV_BYTES >> 10} KiB",
+        f"the task as JSON, up to {TASK_ENV_BYTES >> 10} KiB",
         ", ".join(sorted(_CAPS)),
     ):
         assert told in text
@@ -136,7 +142,7 @@ def test_the_verdicts_have_a_row_each() -> None:
 def test_engines_are_looked_for_where_the_page_says(tmp_path: Path) -> None:
     text = page("docs/reference/engines.md")
     listed = [line.strip(" -`") for line in text.splitlines() if line.startswith("   - `")]
-    assert f"less than {_NEEDED_FREE_BYTES >> 20} MiB free" in text
+    assert f"less than {NEEDED_FREE_BYTES >> 20} MiB free" in text
     home, runtime = tmp_path / "home", tmp_path / "run"
     places = [Path(p.replace("~", str(home)).replace("$XDG_RUNTIME_DIR", str(runtime))) for p in listed]
     ours = [place for place in places if place.is_relative_to(tmp_path)]

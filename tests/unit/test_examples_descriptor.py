@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import random
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,9 @@ from arci.stats.intervals import clopper_pearson
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DESCRIPTORS = sorted(EXAMPLES.glob("*/*.yaml"))
+
+Step = tuple[str, dict[str, Any]]
+"""A tool and its arguments."""
 
 
 def loaded(name: str, backend: str = "process") -> tuple[Descriptor, Manifest]:
@@ -124,14 +128,79 @@ def test_the_file_report_decides_as_its_comment_says(tmp_path: Path, monkeypatch
 @pytest.mark.parametrize("path", DESCRIPTORS, ids=lambda p: f"{p.parent.name}/{p.name}")
 def test_every_example_keeps_agents_apart_from_world_and_oracle(path: Path) -> None:
     descriptor, _ = loaded(str(path.relative_to(EXAMPLES)), backend="docker")
-    assert descriptor.warnings == ()
     requests = image_requests(descriptor)
     for arm in ("baseline", "candidate"):
         context = requests[arm].context
         assert context is not None
-        assert [relative for relative, _ in context_files(context)] == ["agent.py"]
-    assert requests["boundary"] == requests["grader"]
-    assert requests["grader"] not in (requests["baseline"], requests["candidate"])
+        names = {relative for relative, _ in context_files(context)}
+        assert names
+        assert not names & {"oracle.py", "world.py", "server.py"}
+        assert requests[arm] not in (requests["boundary"], requests["grader"])
+
+
+@pytest.mark.parametrize("path", DESCRIPTORS, ids=lambda p: f"{p.parent.name}/{p.name}")
+def test_every_example_says_first_how_it_ends_and_is_large_enough_for_that(path: Path) -> None:
+    descriptor, _ = loaded(str(path.relative_to(EXAMPLES)), backend="docker")
+    found = re.search(r"Expected: (PASS|BLOCK)", path.read_text(encoding="utf-8").splitlines()[0])
+    assert found is not None
+    too_small = [warning for warning in descriptor.warnings if f"can never {found[1]}" in warning]
+    assert too_small == []
+    assert all("can never" in warning for warning in descriptor.warnings)
+
+
+def booked(window: int) -> list[Step]:
+    return [("list_windows", {"parcel": "P-100"}), ("book_pickup", {"parcel": "P-100", "window": window})]
+
+
+def ticket(customer: str) -> list[Step]:
+    return [("open_ticket", {"customer": customer, "subject": "cold"})]
+
+
+DEPLOY: Step = ("deploy", {"service": "web", "version": "2.0"})
+
+
+@pytest.mark.parametrize(
+    ("name", "steps", "is_right"),
+    [
+        ("c_agent", [("read_temperature", {})], False),
+        ("c_agent", [("set_heater", {"on": False})], True),
+        ("node_sdk", booked(0), True),
+        ("node_sdk", booked(1), False),
+        ("node_sdk", booked(0) * 2, False),
+        ("pydantic_ai", [("find_customer", {"email": "ada@example.org"})], False),
+        ("pydantic_ai", ticket("right"), True),
+        ("pydantic_ai", ticket("wrong"), False),
+        ("pydantic_ai", ticket("right") * 2, False),
+        ("shell_agent", [("get_version", {"service": "web"})], False),
+        ("shell_agent", [DEPLOY], True),
+        ("shell_agent", [DEPLOY, DEPLOY], False),
+    ],
+)
+def test_the_worlds_of_command_agents_are_judged_by_what_was_done(name: str, steps: list[Step], is_right: bool) -> None:
+    """With the seed 1: the shell's cluster runs another version then."""
+    descriptor, manifest = loaded(f"{name}/arci.yaml", backend="docker")
+    project, task = descriptor.root / manifest.project_source, manifest.tasks[0].value
+    world = function(project, str(manifest.environment.ref))(task, 1)
+    for tool, arguments in steps:
+        world.tools[tool](**{key: meant(world, key, value) for key, value in arguments.items()})
+    state = json.loads(json.dumps(world.snapshot()))
+    assert function(project, str(manifest.grader.ref))(task, state) is is_right
+
+
+def meant(world: Any, key: str, value: Any) -> Any:
+    """What only the world knows: a window by its number, the right customer."""
+    if key == "window":
+        return world.windows[value]
+    return world.customers["ada@example.org"] if (key, value) == ("customer", "right") else value
+
+
+def test_a_world_is_drawn_from_its_seed_alone() -> None:
+    for name in ("c_agent", "node_sdk", "pydantic_ai", "shell_agent"):
+        descriptor, manifest = loaded(f"{name}/arci.yaml", backend="docker")
+        make = function(descriptor.root / manifest.project_source, str(manifest.environment.ref))
+        states = [[make(manifest.tasks[0].value, seed).snapshot() for seed in range(8)] for _ in range(2)]
+        assert states[0] == states[1]
+        assert len({json.dumps(state) for state in states[0]}) > 1
 
 
 @pytest.mark.parametrize("path", DESCRIPTORS, ids=lambda p: f"{p.parent.name}/{p.name}")

@@ -29,13 +29,22 @@ FLOORS: dict[str, int] = {
     "report": 7,
     "sealing": 8,
     "api": 8,
+    "doctor": 8,
+    "live": 8,
+    "scaffold": 8,
     "cli": 9,
     "__main__": 9,
     "__init__": 0,
 }
 STARTED_BY_ARGV = {"guest", "boundary"}
 GUEST_FLOORS = {"agent", "wire", "faults", "guest", "boundary"}
-FOREIGN_OF_ONE_PACKAGE = {"docker": "isolation/docker", "yaml": "manifest", "rich": "run", "click": "cli"}
+FOREIGN_OF_ONE_PACKAGE = {
+    "docker": "isolation/docker",
+    "yaml": "manifest",
+    "rich": "run",
+    "click": "cli",
+    "httpx": "run/egress",
+}
 MODULES = sorted(p for p in ROOT.rglob("*.py") if "_images" not in p.parts and "_native" not in p.parts)
 
 

@@ -36,9 +36,48 @@ def lost(end: Exit, **facts: Any) -> TrialFacts:
 
 FIRST = Trouble(Blame.ENVIRONMENT, "the world broke", came_first=True)
 LATER = Trouble(Blame.HARNESS, "no snapshot", came_first=False)
+KILLED = Trouble(
+    Blame.ENVIRONMENT, "files ended", came_first=True, server="files", during_call=True, how="exit status 3"
+)
+FRAGILE = replace(SHELL, troubles=(KILLED,), grade=None)
+"""A call of the agent killed a server that may be killed without blame, unless `may_not_crash` names it."""
 FORBIDDEN = ({"invariant": "forbidden_tools", "tool": "drop", "detail": "tool 'drop' is forbidden"},)
 
 CASES: dict[str, tuple[TrialFacts, str]] = {
+    "a call killed a server": (FRAGILE, "ERROR environment environment"),
+    "a call killed a server that no call may kill": (
+        replace(FRAGILE, may_not_crash=frozenset({"files"})),
+        "FAIL environment agent",
+    ),
+    "the server of another name may not crash": (
+        replace(FRAGILE, may_not_crash=frozenset({"notes"})),
+        "ERROR environment environment",
+    ),
+    "a server that may not crash died between calls": (
+        replace(FRAGILE, troubles=(replace(KILLED, during_call=False),), may_not_crash=frozenset({"files"})),
+        "ERROR environment environment",
+    ),
+    "the last call of an agent that had ended killed the server": (
+        replace(FRAGILE, troubles=(replace(KILLED, came_first=False),), may_not_crash=frozenset({"files"})),
+        "FAIL environment agent",
+    ),
+    "a budget was reached before the server died of the call": (
+        replace(
+            FRAGILE,
+            latched="max_tool_calls",
+            troubles=(replace(KILLED, came_first=False),),
+            may_not_crash=frozenset({"files"}),
+        ),
+        "FAIL budget agent",
+    ),
+    "trouble of ours came before the server died of a call": (
+        replace(
+            FRAGILE,
+            troubles=(Trouble(Blame.HARNESS, "broken", came_first=True), KILLED),
+            may_not_crash=frozenset({"files"}),
+        ),
+        "ERROR harness harness",
+    ),
     "success": (WELL, "PASS completed None"),
     "success of a command": (SHELL, "PASS completed None"),
     "refused by the oracle": (replace(WELL, grade=Grade(False)), "FAIL completed agent"),

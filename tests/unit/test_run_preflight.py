@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from runs import condition, fault
-from trials import answer, make_manifest, shell_arms
+from trials import answer, make_manifest, mcp, mcp_server, shell_arms
 
 from arci.errors import ArciError, EngineError, SpecError
 from arci.isolation.base import Findings
@@ -89,6 +89,53 @@ async def test_an_environment_that_does_not_stand_is_the_users_to_mend_and_named
         await check(ScriptedTrial(ready=trouble))
     (problem,) = caught.value.problems
     assert (problem.path, problem.message) == ("environment", "KeyError: 'sku'\ntb")
+
+
+DEATH = {"type": "trouble", "blame": "environment", "detail": "ended by itself", "phase": "setup", "stderr": "no db"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "server", "path"),
+    [
+        (mcp(mcp_server()), "files", "mcp_server.argv"),
+        (mcp(mcp_server(), mcp_server("notes")), "notes", "mcp_servers.notes.argv"),
+        (mcp(mcp_server(), mcp_server("notes")), None, "mcp_servers"),
+        (mcp(mcp_server(has_image=True, argv=[])), "files", "mcp_server.image"),
+        (mcp(mcp_server(has_image=True)), "files", "mcp_server.argv"),
+    ],
+)
+async def test_a_server_that_does_not_stand_is_named_where_it_is_declared(
+    environment: dict[str, Any], server: str | None, path: str
+) -> None:
+    script = ScriptedTrial(ready={**DEATH, "server": server}, environment=(Exit(3),))
+    with pytest.raises(SpecError, match="no db") as caught:
+        await check(script, make_manifest(environment=environment, arms=shell_arms()))
+    assert [problem.path for problem in caught.value.problems] == [path]
+    has_container = "has_image" in str(environment) and environment["servers"][0]["has_image"]
+    assert ("ended with exit status 3" in str(caught.value)) is has_container
+
+
+async def test_a_command_is_killed_as_soon_as_it_runs_and_what_it_did_is_not_judged() -> None:
+    ended: list[str] = []
+
+    async def works_for_ever(pipes: GuestPipes) -> int:
+        try:
+            await pipes.sleep(3600)
+        finally:
+            ended.append(pipes.plan.arm)
+        return 0
+
+    calls = [{"kind": "tool_start", "tool": "t", "call_id": "1", "occurrence": 0, "arguments": {}}]
+    script = ScriptedTrial(agent=works_for_ever, events=calls, initial_state={}, final_state={})
+    await check(script, make_manifest(environment=mcp(mcp_server()), arms=shell_arms()))
+    assert ended == ["baseline", "candidate"]
+
+
+async def test_servers_in_containers_start_and_are_gone_after_preflight() -> None:
+    isolation = FakeIsolation(ScriptedTrial(initial_state={}, final_state={}))
+    await check(isolation, make_manifest(environment=mcp(mcp_server(has_image=True)), arms=shell_arms()))
+    assert [guest.role for guest in isolation.started].count(Role.ENVIRONMENT) == 2
+    assert (await isolation.remains("run")).everything == ()
 
 
 async def test_trouble_of_ours_or_the_engines_is_no_problem_of_the_descriptor() -> None:

@@ -84,7 +84,9 @@ async def test_the_agent_is_told_its_task_and_a_seed_of_its_own_and_nothing_of_t
     assert json.loads(env["ARCI_TASK"]) == planned.task
     assert env["ARCI_SEED"] == str(agent_seed(planned))
     assert (env["MODE"], env["API_KEY"]) == ("fast", "k-123456")
-    assert set(env) == {"ARCI_TASK", "ARCI_SEED", "ARCI_WORKDIR", "HOME", "MODE", "API_KEY"}
+    own = {"ARCI_TASK", "ARCI_TASK_FILE", "ARCI_SEED", "ARCI_WORKDIR", "HOME"}
+    mcp = {"ARCI_MCP_COMMAND", "ARCI_MCP_CONFIG", "ARCI_MCP_URL", "ARCI_MCP_URLS"}
+    assert set(env) == {*own, *mcp, "MODE", "API_KEY"}
     assert env["ARCI_WORKDIR"] == env["HOME"] == "/arci/agent/work"
 
 
@@ -475,15 +477,17 @@ async def test_evidence_reaches_the_grader_and_the_record() -> None:
             seen.append(json.loads(pipes.process.stdin))
             return await super()._grader(pipes)
 
-    script = Looking(events=[ANSWERED], agent=writes, final_state={"n": 1})
+    script = Looking(events=[ANSWERED], agent=writes, initial_state={"n": 0}, final_state={"n": 1})
     result = await make_trial(FakeIsolation(script), make_manifest(evidence=["out/*"]))
     assert outcome(result) == "PASS completed None"
     (given,) = seen
     assert given["evidence"] == {
         "files": {"out/report.md": {"text": "# Report\n"}, "out/raw.bin": {"base64": "/wA="}},
         "claim": {"done": True},
+        "initial_state": {"n": 0},
     }
     assert given["final_state"] == {"n": 1}
+    assert (result.record["initial_state"], result.record["final_state"]) == ({"n": 0}, {"n": 1})
     assert set(result.record["evidence"]["files"]) == {"out/report.md", "out/raw.bin"}
 
 

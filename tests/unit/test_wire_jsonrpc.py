@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arci.wire import jsonrpc, strict
-from arci.wire.hello import address, hello_kind, hello_line
+from arci.wire.hello import address, hello_line, read_hello
 from arci.wire.jsonrpc import Bad, Notification, Request, Response, parse
+from arci.wire.line_head import read_head
 
 
 def line(**frame: Any) -> bytes:
@@ -164,15 +165,67 @@ def test_a_lone_surrogate_is_written_as_its_escape() -> None:
     assert jsonrpc.encode({"a": "\ud800"}) == b'{"a":"\\ud800"}\n'
 
 
+def hello(line: bytes) -> tuple[str, str | None] | None:
+    tokens = {"worker": "secret", "status": "other", "mcp": "secret", "environment": "third"}
+    found = read_hello(line.rstrip(b"\n"), tokens)
+    return None if found is None else (found.kind, found.server)
+
+
 def test_a_hello_needs_the_token_of_its_own_kind() -> None:
-    tokens = {"worker": "secret", "status": "other"}
-    assert hello_kind(hello_line("worker", "secret").rstrip(), tokens) == "worker"
+    assert hello(hello_line("worker", "secret")) == ("worker", None)
     wrong_lines = [
-        *(b"ARCI worker other", b"ARCI worker", b"ARCI worker secret x", b"ARCI mcp secret", b"arci worker secret"),
-        *(b"GET / HTTP/1.1", b"", b"ARCI worker \xff", b"ARCI \xff secret"),
+        *(b"ARCI worker other", b"ARCI worker", b"ARCI worker secret x", b"ARCI mcp other", b"arci worker secret"),
+        *(b"GET / HTTP/1.1", b"", b"ARCI worker \xff", b"ARCI \xff secret", b"ARCI status other x", b"ARCI odd secret"),
     ]
     for wrong in wrong_lines:
-        assert hello_kind(wrong, tokens) is None
+        assert hello(wrong) is None
+
+
+def test_some_hellos_name_a_server() -> None:
+    assert hello(hello_line("mcp", "secret")) == ("mcp", None)
+    assert hello(hello_line("mcp", "secret", "shop")) == ("mcp", "shop")
+    assert hello(hello_line("environment", "third", "shop")) == ("environment", "shop")
+    assert hello(b"ARCI environment third") is None
+    assert hello(b"ARCI mcp secret a b") is None
+
+
+@pytest.mark.parametrize(
+    ("head", "shown"),
+    [
+        (b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"e\\"x","arg', (3, "tools/call", 'e"x')),
+        (b' {"method" : "ping", "id" : "a\\\\" , "jsonrpc": "2.0", "params": {"x', ("a\\", "ping", None)),
+        (b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"arguments":{"name":"x"', (3, "tools/call", None)),
+        (b'{"jsonrpc":"2.0","method":"a","params":[', (None, "a", None)),
+        (b'{"jsonrpc":"2.0","id":1.5,"method":"a","params":', (None, None, None)),
+        (b'{"jsonrpc":"2.0","id":9007199254740993,"method":"a","params":', (None, "a", None)),
+        (b'{"jsonrpc":"2.0","id":1,"id":2,"method":"a","params":', (None, None, None)),
+        (b'{"jsonrpc":"1.0","id":1,"method":"a","params":', (None, None, None)),
+        (b'{"params":{"jsonrpc":"2.0","id":1,"method":"a","params":', (None, None, None)),
+        (b'{"jsonrpc":"2.0","method":"a","id":12', (None, "a", None)),
+        (b'["jsonrpc"', (None, None, None)),
+        (b"", (None, None, None)),
+    ],
+)
+def test_a_head_shows_what_stands_before_its_params(head: bytes, shown: tuple[Any, ...]) -> None:
+    found = read_head(head)
+    assert (found.id, found.method, found.tool) == shown
+
+
+@given(st.binary(max_size=80) | st.text(st.sampled_from('{}[]:,"\\ 1ae'), max_size=80).map(str.encode))
+def test_no_head_breaks_its_reader(head: bytes) -> None:
+    assert read_head(b'{"jsonrpc":"2.0",' + head) is not None
+
+
+def test_a_result_can_be_spliced_in_as_it_is() -> None:
+    assert (
+        jsonrpc.spliced_line("\u2028", b'{"a": 1.0}')
+        == '{"jsonrpc":"2.0","id":"\u2028","result":{"a": 1.0}}\n'.encode()
+    )
+
+
+def test_an_error_may_carry_data() -> None:
+    assert json.loads(jsonrpc.error_line(None, -1, "m", [1]))["error"] == {"code": -1, "message": "m", "data": [1]}
+    assert "data" not in json.loads(jsonrpc.error_line(1, -1, "m"))["error"]
 
 
 def test_addresses_are_read_or_refused() -> None:

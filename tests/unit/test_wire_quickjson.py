@@ -78,3 +78,23 @@ def test_importing_it_imports_neither_json_nor_re() -> None:
     )
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+MALFORMED = ("{", '{"a"', '{"a":1,', '{"a":1,}', '["a', '"\\x"', '"a\\u12"', "{1:2}", "[1 2]", '"a\nb"')
+
+
+def test_what_is_malformed_is_refused_where_nobody_has_imported_json() -> None:
+    """Some interpreters' scanners then have no error to raise."""
+    root = str(Path(__file__).parents[2])
+    code = (
+        f"import sys; sys.path.insert(0, {root!r})\n"
+        "from arci.wire.quickjson import loads, members\n"
+        f"for text in {MALFORMED!r}:\n"
+        "    for read in (loads, lambda text: list(members('{\"k\":' + text))):\n"
+        "        try:\n"
+        "            print(read(text))\n"
+        "        except ValueError:\n"
+        "            pass\n"
+    )
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == ""

@@ -27,9 +27,12 @@ __all__ = [
     "first_trial",
     "make_manifest",
     "make_trial",
+    "mcp",
+    "mcp_server",
     "outcome",
     "setting_of",
     "shell_arms",
+    "snapshot",
 ]
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -64,6 +67,23 @@ def shell_arms(*argv: str, **changes: Any) -> dict[str, Any]:
     arms = manifest_document()["arms"]
     command = {"kind": "command", "ref": None, "argv": list(argv or ("./agent",)), "infra_exit_codes": [75], **changes}
     return {name: {**arm, **command} for name, arm in arms.items()}
+
+
+def mcp_server(name: str = "files", **changes: Any) -> dict[str, Any]:
+    """A server as a manifest holds it: started beside the recorder, of the empty state."""
+    plain = {"name": name, "argv": ["server", "--in", "{workdir}"], "env": {}, "has_image": False}
+    return {**plain, "snapshot": None, "crash": "error", **changes}
+
+
+def snapshot(kind: str, **changes: Any) -> dict[str, Any]:
+    """A server's `snapshot` as a manifest holds it."""
+    return {"kind": kind, "tool": None, "arguments": {}, "uri": None, "paths": [], "ref": None, **changes}
+
+
+def mcp(*servers: Mapping[str, Any], is_single: bool | None = None) -> dict[str, Any]:
+    """`environment` of a manifest: one server alone is single unless said otherwise."""
+    single = len(servers) == 1 if is_single is None else is_single
+    return {"kind": "mcp", "ref": None, "servers": [dict(s) for s in servers], "is_single": single}
 
 
 def first_trial(manifest: Manifest) -> Trial:

@@ -1,0 +1,65 @@
+"""The recorder's orders for one trial: the `begin` frame of docs/reference/control-channel.md. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from arci.isolation.base import Pod
+from arci.model.manifest import Budgets, Contract, FaultSpec, Server
+from arci.run.attempt import Attempt
+from arci.run.places import server_argv, server_task_file, server_workdir
+
+__all__ = ["begin_frame"]
+
+
+def begin_frame(pod: Pod, attempt: Attempt, rehearsed: Sequence[FaultSpec] | None = None) -> dict[str, Any]:
+    """What the trial is to be. `rehearsed`: it is only to be seen whether everything starts, these faults instead of
+    the condition's among it; the agent's work does not begin."""
+    manifest, trial = attempt.manifest, attempt.trial
+    faults = manifest.condition(trial.condition_id).faults if rehearsed is None else rehearsed
+    return {
+        "type": "begin",
+        "listen": [pod.listen] if pod.listen_http is None else [pod.listen, pod.listen_http],
+        "tokens": {
+            "agent": attempt.agent_token,
+            "status": attempt.status_token,
+            "environment": attempt.environment_token,
+        },
+        "servers": [_server(pod, server, trial.seed) for server in manifest.environment.servers],
+        "trial": {"trial_id": trial.trial_id, "seed": trial.seed, "task": trial.task},
+        "contract": _contract(manifest.contract),
+        "budgets": _budgets(manifest.budgets),
+        "faults": [asdict(fault) for fault in faults],
+        "rehearsal": rehearsed is not None,
+    }
+
+
+def _contract(contract: Contract) -> dict[str, Any]:
+    return {
+        "max_tool_calls": contract.max_tool_calls,
+        "forbidden_tools": list(contract.forbidden_tools),
+        "max_calls_per_tool": contract.max_calls_per_tool,
+    }
+
+
+def _budgets(budgets: Budgets) -> dict[str, Any]:
+    return {
+        "max_tool_calls": budgets.max_tool_calls,
+        "max_model_steps": budgets.max_model_steps,
+        "tool_seconds": budgets.tool_seconds,
+        "setup_seconds": budgets.setup_seconds,
+    }
+
+
+def _server(pod: Pod, server: Server, seed: int) -> dict[str, Any]:
+    """`argv` is null for one that runs in a container of its own, and dials in."""
+    return {
+        "name": server.name,
+        "argv": None if server.has_image else list(server_argv(pod, server, seed)),
+        "env": server.env,
+        "workdir": server_workdir(pod, server.name),
+        "task_file": server_task_file(pod, server.name),
+        "snapshot": None if server.snapshot is None else asdict(server.snapshot),
+    }
