@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from arci.boundary.message import Wake
-from arci.boundary.peer import GONE, LATE, OVERDUE, UNSENT
+from arci.boundary.asked import GONE, LATE, OVERDUE, UNSENT
+from arci.boundary.asking import Opened
+from arci.boundary.era import is_input_required
+from arci.boundary.outcome import answer_of, identity, recorded
+from arci.boundary.retries import Retries
 from arci.faults.answer import Answer
 from arci.faults.call import Call
 from arci.faults.plan import FaultBroken
@@ -12,88 +15,88 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Optional
 
+    from arci.boundary.alarms import Alarms
+    from arci.boundary.asking import Asking
     from arci.boundary.journal import Journal
     from arci.boundary.limits import Limits
-    from arci.boundary.peer import Peer
-    from arci.faults.plan import Encounter, FaultPlan
+    from arci.boundary.servers import Servers, Target
+    from arci.faults.plan import FaultPlan
     from arci.wire.jsonrpc import Response
 
-    Deliver = Callable[[Answer], None]
+    Cancel = Callable[[str], None]
 
 __all__ = ["Calls"]
-
-
-class _Open:
-    """A call that was not answered yet."""
-
-    __slots__ = ("answer", "call", "deliver", "encounter", "executed")
-
-    def __init__(self, call: Call, deliver: Deliver, encounter: Encounter) -> None:
-        self.call = call
-        self.deliver = deliver
-        self.encounter = encounter
-        self.executed = False
-        self.answer: Optional[Answer] = None  # what the agent will get, where a fault holds it back
 
 
 class Calls:
     """Every tool call of the trial."""
 
     def __init__(
-        self,
-        journal: Journal,
-        limits: Limits,
-        plan: FaultPlan,
-        peer: Peer,
-        knows: Callable[[str], bool],
-        tool_s: float,
+        self, journal: Journal, limits: Limits, plan: FaultPlan, servers: Servers, alarms: Alarms, tool_s: float
     ) -> None:
-        """`knows`: whether there is such a tool. `tool_s`: seconds one execution may take."""
+        """`tool_s`: seconds one execution may take."""
         self._journal = journal
-        self._knows = knows
         self._limits = limits
         self._plan = plan
-        self._peer = peer
+        self._servers = servers
+        self._alarms = alarms
         self._tool_s = tool_s
         self._count = 0
         self._occurrences: Dict[str, int] = {}
         self._earlier: Dict[str, Answer] = {}
-        self._held: Dict[int, _Open] = {}
+        self._held: Dict[int, Opened] = {}
+        self._retries = Retries()
 
-    def arrive(self, tool: str, arguments: Dict[str, Any], deliver: Deliver) -> None:
-        """A call of the agent. `deliver(answer)` is called once, at once or later."""
+    def arrive(self, asking: Asking) -> Optional[Cancel]:
+        """A call of the agent; what cancels it, unless it was answered without a trace."""
         if self._limits.latched is not None:
-            deliver(self._limits.latched_answer(self._limits.latched))
-            return
-        call = self._numbered(tool, arguments)
-        self._journal.event("tool_start", **_identity(call), arguments=arguments)
-        refusal = self._limits.admit_call(tool)
-        opened = _Open(call, deliver, self._plan.meet(call))
+            asking.deliver(self._limits.latched_answer(self._limits.latched))
+            return None
+        target = self._servers.resolve(asking.server, asking.tool)
+        resumed = self._retries.resumed(asking, target) if asking.is_retry else None
+        if resumed is not None:
+            self._send(resumed)
+            return lambda reason: self._cancel(resumed, reason)
+        opened = self._begin(asking, target, asking.arguments)
+        refusal = self._limits.admit_call(opened.call.tool)
         if refusal is not None:
             self._finish(opened, refusal)
-        elif not self._knows(tool):
-            self._finish(opened, Answer.failure("error", f"unknown tool {tool!r}"))
+        elif target is None:
+            self._note_hidden(asking)
+            self._finish(opened, Answer.failure("error", f"unknown tool {asking.tool!r}"))
         else:
             self._execute(opened)
+        return lambda reason: self._cancel(opened, reason)
 
-    def due(self, call_id: int) -> None:
-        """The wait of a held answer is over."""
-        opened = self._held.pop(call_id, None)
-        if opened is not None and opened.answer is not None:
-            self._finish(opened, opened.answer)
+    def arrive_unread(self, asking: Asking, shown: Dict[str, Any], detail: str) -> None:
+        """A call that is too long to be read: counted, recorded with what is `shown` of it, refused."""
+        if self._limits.latched is not None:
+            asking.deliver(self._limits.latched_answer(self._limits.latched))
+            return
+        opened = self._begin(asking, self._servers.resolve(asking.server, asking.tool), shown)
+        refusal = self._limits.admit_call(opened.call.tool)
+        self._finish(opened, refusal or Answer.failure("error", detail))
 
     def settle(self) -> None:
-        """The agent is gone: answers that faults hold back are recorded now."""
+        """The agent is gone: answers that faults hold back are recorded now, and calls that wait for more of it end."""
         for call_id in list(self._held):
-            self.due(call_id)
+            self._due(call_id)
+        for opened in self._retries.take_all():
+            self._finish(opened, Answer.failure("error", "the server asked for input that was never given"))
 
-    def _numbered(self, tool: str, arguments: Dict[str, Any]) -> Call:
-        call = Call(tool, arguments, self._occurrences.get(tool, 0), self._count, self._earlier.get(tool))
+    def _begin(self, asking: Asking, target: Optional[Target], arguments: Dict[str, Any]) -> Opened:
+        tool = asking.tool if target is None else target.key
+        call = Call(tool, asking.arguments, self._occurrences.get(tool, 0), self._count, self._earlier.get(tool))
         self._occurrences[tool] = call.occurrence + 1
         self._count += 1
-        return call
+        self._journal.event("tool_start", **identity(call), arguments=arguments)
+        return Opened(call, asking, target, self._plan.meet(call))
 
-    def _execute(self, opened: _Open) -> None:
+    def _note_hidden(self, asking: Asking) -> None:
+        if self._servers.is_hidden_tool(asking.server, asking.tool):
+            self._journal.protocol(f"tools/call: {asking.tool[:80]!r} is hidden from the agent")
+
+    def _execute(self, opened: Opened) -> None:
         try:
             failure = opened.encounter.before()
         except FaultBroken as error:
@@ -102,24 +105,48 @@ class Calls:
         self._record_injections(opened)
         if failure is not None:
             self._hold(opened, Answer.failure(failure.kind, failure.detail), failure.after_ms)
-            return
-        params = {"name": opened.call.tool, "arguments": opened.call.arguments}
-        self._peer.ask("tools/call", params, self._tool_s, lambda how, frame: self._answered(opened, how, frame))
+        else:
+            self._send(opened)
 
-    def _answered(self, opened: _Open, how: str, frame: Optional[Response]) -> None:
+    def _send(self, opened: Opened) -> None:
+        target, asking = opened.target, opened.asking
+        assert target is not None
+        params = {"name": target.name, "arguments": asking.arguments, **asking.extra}
+        handle = self._servers.request(
+            target.server,
+            "tools/call",
+            params,
+            self._tool_s,
+            lambda how, frame: self._answered(opened, how, frame),
+            asking.on_progress,
+        )
+        if not opened.is_over:
+            opened.handle = handle
+
+    def _answered(self, opened: Opened, how: str, frame: Optional[Response]) -> None:
         opened.executed = how != UNSENT
         tool = opened.call.tool
-        if how == OVERDUE:
+        if opened.is_over:
+            self._record_late(opened, frame)
+        elif how == OVERDUE:
             self._finish(opened, Answer.failure("timeout", f"tool {tool!r} did not answer in time"))
         elif how in (GONE, UNSENT) or frame is None:
             self._finish(opened, Answer.failure("environment", "the environment is gone"))
         elif how == LATE:
-            answer = _answer_of(frame)
-            self._journal.event("tool_late", **_identity(opened.call), ok=answer.ok, value=_recorded(answer))
+            self._record_late(opened, frame)
         else:
-            self._apply_after(opened, _answer_of(frame))
+            self._given(opened, frame)
 
-    def _apply_after(self, opened: _Open, answer: Answer) -> None:
+    def _given(self, opened: Opened, frame: Response) -> None:
+        """The environment answered in time: with a result, or by asking for more input."""
+        if not isinstance(frame.result, dict) or not is_input_required(frame.result):
+            self._apply_after(opened, answer_of(frame, opened.target))
+        elif opened.asking.may_retry and self._retries.put(opened, frame.result):
+            opened.asking.deliver(Answer(frame.result, frame.raw))
+        else:
+            self._finish(opened, Answer.failure("error", "the server asked for input that the client cannot give"))
+
+    def _apply_after(self, opened: Opened, answer: Answer) -> None:
         if answer.ok and self._plan.wants_earlier(opened.call.tool):
             self._earlier[opened.call.tool] = answer
         try:
@@ -130,52 +157,63 @@ class Calls:
         self._record_injections(opened)
         self._hold(opened, changed, delay_ms)
 
-    def _hold(self, opened: _Open, answer: Answer, delay_ms: float) -> None:
+    def _hold(self, opened: Opened, answer: Answer, delay_ms: float) -> None:
         if delay_ms <= 0:
             self._finish(opened, answer)
             return
         opened.answer = answer
-        self._held[opened.call.call_id] = opened
-        self._journal.do(Wake(("call", opened.call.call_id), self._journal.now_s + delay_ms / 1000))
+        call_id = opened.call.call_id
+        self._held[call_id] = opened
+        self._alarms.after("call", delay_ms / 1000, lambda: self._due(call_id))
 
-    def _broken(self, opened: _Open, error: FaultBroken) -> None:
+    def _due(self, call_id: int) -> None:
+        """The wait of a held answer is over."""
+        opened = self._held.pop(call_id, None)
+        if opened is not None and opened.answer is not None:
+            self._finish(opened, opened.answer)
+
+    def _cancel(self, opened: Opened, reason: str) -> None:
+        """The agent gives up: the server is told once, and what it still answers is late."""
+        if opened.is_over:
+            return
+        opened.is_over = True
+        self._held.pop(opened.call.call_id, None)
+        self._retries.drop(opened)
+        opened.executed = opened.handle is not None
+        self._journal.event("cancelled", tool=opened.call.tool, call_id=opened.call.call_id)
+        if opened.handle is not None and opened.answer is None:
+            opened.handle.cancel(reason)
+        opened.handle = None
+        self._record_finish(opened, Answer.failure("cancelled", "cancelled by the agent"))
+
+    def _broken(self, opened: Opened, error: FaultBroken) -> None:
         """A custom fault is the user's own code, like the environment: the trial is void, not failed."""
         self._journal.trouble("environment", str(error))
         self._finish(opened, Answer.failure("environment", "a fault of this trial is broken"))
 
-    def _record_injections(self, opened: _Open) -> None:
+    def _record_injections(self, opened: Opened) -> None:
         injected, opened.encounter.injected = opened.encounter.injected, []
         for name, index in injected:
-            self._journal.event("injection", fault=name, fault_index=index, **_identity(opened.call))
+            self._journal.event("injection", fault=name, fault_index=index, **identity(opened.call))
 
-    def _finish(self, opened: _Open, answer: Answer) -> None:
+    def _record_late(self, opened: Opened, frame: Optional[Response]) -> None:
+        if frame is not None:
+            answer = answer_of(frame, opened.target)
+            self._journal.event("tool_late", **identity(opened.call), ok=answer.ok, value=recorded(answer))
+
+    def _finish(self, opened: Opened, answer: Answer) -> None:
+        opened.is_over = True
+        opened.handle = None  # it holds on to the call, and megabytes must not wait for a collector of cycles
+        self._record_finish(opened, answer)
+        opened.asking.deliver(answer)
+
+    def _record_finish(self, opened: Opened, answer: Answer) -> None:
         self._journal.event(
             "tool_finish",
-            **_identity(opened.call),
+            **identity(opened.call),
             ok=answer.ok,
-            value=_recorded(answer),
+            value=recorded(answer),
             error_kind=answer.kind,
             injected_by=opened.encounter.injected_by,
             executed=opened.executed,
         )
-        opened.deliver(answer)
-
-
-def _identity(call: Call) -> Dict[str, Any]:
-    return {"tool": call.tool, "call_id": call.call_id, "occurrence": call.occurrence}
-
-
-def _recorded(answer: Answer) -> Any:
-    """What a record keeps of an answer: the value, or the text of the failure."""
-    return answer.value if answer.ok else answer.detail
-
-
-def _answer_of(frame: Response) -> Answer:
-    """The environment's answer. A JSON-RPC error of it is data like any other failure."""
-    if frame.error is not None:
-        return Answer.failure("error", str(frame.error.get("message", "error without a message")))
-    if not isinstance(frame.result, dict):
-        return Answer.failure("error", "the environment answered without a result")
-    if "content" in frame.result or frame.result.get("isError") is True:
-        return Answer(frame.result)
-    return Answer.of(Answer(frame.result).value)

@@ -1,20 +1,18 @@
-"""The end of a trial: drain the agent's connections, finish calls, take the final state, count. Sans-io."""
+"""The end of a trial: drain the agent's connections, finish calls, end the servers, tell the final state. Sans-io."""
 
 from __future__ import annotations
 
-from arci.boundary.message import EndEnvironment, StopListening, Wake
-from arci.boundary.peer import ANSWERED, OVERDUE
+from arci.boundary.message import StopListening
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
-
-    from arci.boundary.calls import Calls
-    from arci.boundary.connections import Connections
+    from arci.boundary.agent_side import AgentSide
+    from arci.boundary.alarms import Alarms
     from arci.boundary.journal import Journal
-    from arci.boundary.peer import Peer
+    from arci.boundary.servers import Servers
+    from arci.boundary.setup import Setup
+    from arci.boundary.snapshots import Snapshots, States
     from arci.boundary.terms import Terms
-    from arci.wire.jsonrpc import Response
 
 __all__ = ["DRAIN_S", "Ending"]
 
@@ -25,14 +23,26 @@ DRAIN_S = 2.0
 class Ending:
     """Starts when every process of the agent is gone. What it had sent before still counts."""
 
-    def __init__(self, journal: Journal, connections: Connections, calls: Calls, peer: Peer, terms: Terms) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        alarms: Alarms,
+        terms: Terms,
+        agent: AgentSide,
+        servers: Servers,
+        setup: Setup,
+        snapshots: Snapshots,
+    ) -> None:
         self._journal = journal
-        self._connections = connections
-        self._calls = calls
-        self._peer = peer
+        self._alarms = alarms
         self._terms = terms
+        self._agent = agent
+        self._servers = servers
+        self._setup = setup
+        self._snapshots = snapshots
         self._stage = "running"
         self._may_come = True  # a connection may still wait to be accepted
+        self._states: States = None
 
     @property
     def is_over(self) -> bool:
@@ -43,44 +53,51 @@ class Ending:
         if self._stage == "running":
             self._stage = "draining"
             self._journal.do(StopListening())
-            self._journal.do(Wake(("drain", 0), self._journal.now_s + DRAIN_S))
+            self._alarms.after("drain", DRAIN_S, self._overdue)
 
     def listening_stopped(self) -> None:
         self._may_come = False
 
     def check(self) -> None:
         """Go on if nothing is left to wait for. Called after every message."""
-        if self._stage != "draining" or self._may_come or self._connections.count:
+        if self._stage != "draining" or self._may_come or self._agent.count:
             return
-        self._calls.settle()
-        self._peer.drop_unsent()
-        if not self._peer.is_busy:
+        self._agent.settle()
+        self._servers.drop_unsent()
+        if not self._servers.is_busy:
             self._snapshot()
 
-    def overdue(self) -> None:
+    def _overdue(self) -> None:
         """The time for draining is up."""
         if self._stage == "draining":
-            self._connections.close_all()
-            self._calls.settle()
-            self._peer.drop_unsent()
-            self._peer.give_up()
+            self._agent.close_all()
+            self._agent.settle()
+            self._servers.drop_unsent()
+            self._servers.give_up()
             self._snapshot()
 
     def _snapshot(self) -> None:
         self._stage = "snapshot"
-        self._peer.ask("arci/snapshot", {}, self._terms.tool_s, self._snapshot_taken)
+        if self._setup.is_ready:
+            self._snapshots.take(self._terms.tool_s, self._asked)
+        else:
+            self._asked(None)
 
-    def _snapshot_taken(self, how: str, frame: Optional[Response]) -> None:
-        if self._stage != "snapshot":
-            return
-        state = frame.result.get("state") if frame is not None and isinstance(frame.result, dict) else None
-        if how == ANSWERED and isinstance(state, dict):
+    def _asked(self, states: States) -> None:
+        """The servers have said what they had to say."""
+        self._states = states
+        self._servers.stop(self._stopped)
+
+    def _stopped(self) -> None:
+        if self._states is None:
+            self._tell(None)
+        else:
+            self._snapshots.take_by_function(self._terms.tool_s, self._tell)
+
+    def _tell(self, more: States) -> None:
+        """Without a state, the host has been told why."""
+        if self._states is not None and more is not None:
+            state = self._snapshots.state({**self._states, **more})
             self._journal.tell("final_state", state=state)
-        elif how == OVERDUE:
-            self._journal.trouble("environment", f"snapshot: no answer within {self._terms.tool_s:g} s")
-        elif how == ANSWERED:
-            error = frame.error if frame is not None else None
-            self._journal.trouble("environment", f"snapshot: {(error or {}).get('message', 'no JSON object')}")
-        self._stage = "over"  # an environment that died was reported when it did
+        self._stage = "over"
         self._journal.tell("end", count=self._journal.events)
-        self._journal.do(EndEnvironment())

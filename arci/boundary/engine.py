@@ -5,82 +5,116 @@ It only assembles the parts and hands each message to the one that owns it.
 
 from __future__ import annotations
 
-from arci.boundary.calls import Calls
-from arci.boundary.connections import Connections
+from arci.boundary.agent_side import AgentSide
+from arci.boundary.alarms import Alarms
 from arci.boundary.ending import Ending
 from arci.boundary.journal import Journal
-from arci.boundary.limits import Limits
-from arci.boundary.mcp import mcp_requests
 from arci.boundary.message import (
     Closed,
     Control,
     Due,
-    EnvironmentEnded,
-    EnvironmentSaid,
+    Ended,
     Exit,
+    HalfClosed,
+    LaunchFailed,
     Listen,
+    Listening,
     ListeningStopped,
     Opened,
     Received,
+    Said,
 )
-from arci.boundary.peer import Peer
-from arci.boundary.rpc import Dispatch
+from arci.boundary.peer import TOOLSET, Peer
+from arci.boundary.servers import Servers
 from arci.boundary.setup import Setup
-from arci.boundary.status import Status
+from arci.boundary.snapshots import Snapshots
 from arci.boundary.terms import Terms
-from arci.boundary.tools import ToolRequests
-from arci.boundary.worker import WorkerRequests, latched_notice
 from arci.faults.plan import FaultPlan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional
+    from typing import Any, Callable, Dict, List, Optional, Protocol, Union
 
     from arci.boundary.message import Action, Key, Message
+    from arci.boundary.python_snapshot import Argv
+    from arci.boundary.source import Source
+
+    class Process(Protocol):
+        """Whoever wants to know of a process."""
+
+        def said(self, data: bytes) -> None: ...
+        def ended(self, how: str) -> None: ...
+        def launch_failed(self, detail: str) -> None: ...
+
 
 __all__ = ["Engine"]
+
+
+def _no_snapshots(reference: str, workdir: str) -> List[str]:
+    raise RuntimeError(f"no snapshot function can be called here, {reference} neither")
 
 
 class _Trial:
     """The parts that exist once the trial has begun."""
 
-    def __init__(self, terms: Terms, plan: FaultPlan, journal: Journal, peer: Peer) -> None:
-        limits = self.limits = Limits(terms, journal, self._latched)
-        self.setup = Setup(journal, peer, terms)
-        self.calls = Calls(journal, limits, plan, peer, self.setup.knows, terms.tool_s)
-        tools = ToolRequests(self.calls, self.setup)
-        worker = WorkerRequests(journal, terms, limits, self.setup, tools)
-        self.connections = Connections(
-            journal,
-            tokens={"status": terms.status_token, "mcp": terms.agent_token, "worker": terms.agent_token},
-            takers={
-                "status": Status(journal).take,
-                "mcp": Dispatch(mcp_requests(tools), worker.notifications).take,
-                "worker": Dispatch(worker.requests, worker.notifications).take,
-            },
-        )
-        self.ending = Ending(journal, self.connections, self.calls, peer, terms)
+    def __init__(self, terms: Terms, plan: FaultPlan, journal: Journal, alarms: Alarms, peer: Peer, argv: Argv) -> None:
+        self.servers = Servers(journal)
+        self.sources = _sources(terms, journal, alarms, peer, self.servers)
+        self.snapshots = Snapshots(journal, alarms, terms, list(self.sources.values()), argv)
+        self.setup = Setup(journal, terms, list(self.sources.values()), self.snapshots, self.servers.recorded_tools)
+        self.servers.fill(list(self.sources.values()), self.setup)
+        self.agent = AgentSide(journal, terms, plan, self.servers, alarms)
+        self.ending = Ending(journal, alarms, terms, self.agent, self.servers, self.setup, self.snapshots)
 
-    def _latched(self, detail: str) -> None:
-        latched_notice(self.connections.of_kind("worker"), detail)
+    def process(self, name: str) -> Optional[Process]:
+        """Who wants to know of the process of that name."""
+        found: Union[Process, None] = self.sources.get(name) or self.snapshots.running.get(name)
+        return found
+
+
+def _sources(terms: Terms, journal: Journal, alarms: Alarms, peer: Peer, servers: Servers) -> Dict[str, Source]:
+    """The trial's servers; those with an argv are numbered, for each has a user id of its own."""
+    if not terms.servers:
+        from arci.boundary.toolset_source import ToolsetSource
+
+        return {TOOLSET: ToolsetSource(journal, peer, terms)}
+    from arci.boundary.server import McpServer  # a toolset need not wait for what only servers need
+
+    found: Dict[str, Source] = {}
+    number = 0
+    for server in terms.servers:
+        notified = _notified(servers, server.name)
+        found[server.name] = McpServer(server, terms, number, journal, alarms, notified)
+        number += server.argv is not None
+    return found
+
+
+def _notified(servers: Servers, name: str) -> Callable[[str, Dict[str, Any]], None]:
+    return lambda method, params: servers.notified(name, method, params)
 
 
 class Engine:
-    """One trial. `load` turns `module:function` into a custom fault's factory."""
+    """One trial. `load` turns `module:function` into a custom fault's factory; `snapshot_argv` gives what starts the
+    guest that calls a snapshot function, of its reference and a directory."""
 
-    def __init__(self, load: Callable[[str], Any]) -> None:
+    def __init__(self, load: Callable[[str], Any], snapshot_argv: Argv = _no_snapshots) -> None:
         self._load = load
+        self._snapshot_argv = snapshot_argv
         self._journal = Journal()
+        self._alarms = Alarms(self._journal)
         self._peer = Peer(self._journal)
         self._trial: Optional[_Trial] = None
         self._handlers: Dict[type, Callable[[Any], None]] = {
             Control: self._control,
-            Opened: lambda m: self._part.connections.opened(m.connection),
-            Received: self._received,
-            Closed: lambda m: self._part.connections.closed(m.connection),
+            Opened: lambda m: self._part.agent.opened(m.connection),
+            Received: lambda m: self._part.agent.received(m.connection, m.data),
+            HalfClosed: lambda m: self._part.agent.half_closed(m.connection),
+            Closed: lambda m: self._part.agent.closed(m.connection),
+            Listening: lambda m: self._part.setup.listening(m.addresses),
             ListeningStopped: lambda m: self._part.ending.listening_stopped(),
-            EnvironmentSaid: self._environment_said,
-            EnvironmentEnded: self._environment_ended,
+            Said: self._said,
+            Ended: self._ended,
+            LaunchFailed: self._launch_failed,
             Due: lambda m: self._due(m.key),
         }
 
@@ -121,33 +155,39 @@ class Engine:
             plan, broken = FaultPlan(terms.faults, terms.seed, self._load), None
         except Exception as error:  # a custom factory is user code and may raise anything
             plan, broken = FaultPlan([], terms.seed, self._load), error
-        self._trial = _Trial(terms, plan, self._journal, self._peer)
+        self._trial = _Trial(terms, plan, self._journal, self._alarms, self._peer, self._snapshot_argv)
         self._journal.do(Listen(terms.listen))
         if broken is not None:
             self._trial.setup.fail(f"{type(broken).__name__}: {broken}")
         else:
             self._trial.setup.start()
 
-    def _received(self, message: Received) -> None:
-        self._part.limits.count_bytes(len(message.data))
-        self._part.connections.received(message.connection, message.data)
-
-    def _environment_said(self, message: EnvironmentSaid) -> None:
-        if self._trial is not None:
-            self._trial.limits.count_bytes(len(message.data))
-        self._peer.said(message.data)
-
-    def _environment_ended(self, message: EnvironmentEnded) -> None:
-        if self._peer.is_gone or (self._trial is not None and self._trial.ending.is_over):
+    def _said(self, message: Said) -> None:
+        if self._trial is None:
+            self._peer.said(message.data)
             return
-        self._journal.trouble("environment", f"the environment ended by itself: {message.how}")
-        self._peer.gone()
+        self._trial.agent.limits.count_bytes(len(message.data))
+        process = self._trial.process(message.process)
+        if process is not None:
+            process.said(message.data)
+
+    def _ended(self, message: Ended) -> None:
+        """Of one that ended when all was told, nobody wants to know."""
+        if self._trial is None:
+            self._journal.trouble("environment", f"the environment ended by itself: {message.how}")
+            self._peer.gone()
+        elif not self._trial.ending.is_over:
+            process = self._trial.process(message.process)
+            if process is not None:
+                process.ended(message.how)
+
+    def _launch_failed(self, message: LaunchFailed) -> None:
+        process = self._part.process(message.process)
+        if process is not None:
+            process.launch_failed(message.detail)
 
     def _due(self, key: Key) -> None:
-        kind, number = key
-        if kind == "peer":
-            self._peer.overdue(number)
-        elif kind == "call":
-            self._part.calls.due(number)
-        elif kind == "drain":
-            self._part.ending.overdue()
+        if key[0] == "peer":
+            self._peer.overdue(key[1])
+        else:
+            self._alarms.due(key)

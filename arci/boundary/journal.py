@@ -53,14 +53,14 @@ class Journal:
         self._events += 1
         self.tell("event", event={"kind": kind, **fields, "at_s": round(self.now_s - self._began_s, 6)})
 
-    def protocol(self, detail: str) -> None:
+    def protocol(self, detail: str, **fields: Any) -> None:
         """A frame that broke the protocol. Beyond a hundred they are no longer recorded: an agent can make millions."""
         self._protocol_events += 1
         if self._protocol_events < _MOST_PROTOCOL_EVENTS:
-            self.event("protocol", detail=detail)
+            self.event("protocol", detail=detail, **fields)
         elif self._protocol_events == _MOST_PROTOCOL_EVENTS:
             self.event("protocol", detail=f"{detail}; further ones are not recorded")
 
-    def trouble(self, blame: str, detail: str) -> None:
+    def trouble(self, blame: str, detail: str, **fields: Any) -> None:
         """Something of ours or the environment's broke. Whoever writes the frame adds the tail of stderr."""
-        self.tell("trouble", blame=blame, detail=detail, phase=self.phase)
+        self.tell("trouble", blame=blame, detail=detail, phase=self.phase, **fields)

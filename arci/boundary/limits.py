@@ -29,9 +29,16 @@ class Limits:
         self._steps = 0
         self._bytes = 0
         self._by_tool: Dict[str, int] = {}
+        self._forbidden = set(terms.forbidden)
+        self._caps = dict(terms.calls_per_tool)
         self.latched: Optional[str] = None
         """The text of the budget that is used up. From then on nothing is executed and nothing recorded: how many
         calls an agent still makes before it is stopped is a matter of time, and must not enter the trace."""
+
+    def name_tools(self, canonical: Callable[[str], str]) -> None:
+        """From now on the contract's tools go by the names under which calls are recorded."""
+        self._forbidden = {canonical(tool) for tool in self._forbidden}
+        self._caps = {canonical(tool): cap for tool, cap in self._caps.items()}
 
     def admit_call(self, tool: str) -> Optional[Answer]:
         """None if the call may be executed, else what the agent gets instead. Violations are recorded here."""
@@ -63,8 +70,8 @@ class Limits:
     def _violation(self, tool: str) -> Optional[Tuple[str, str]]:
         """The first invariant of the contract that the call breaks, and the text of it."""
         terms = self._terms
-        cap = terms.calls_per_tool.get(tool)
-        if tool in terms.forbidden:
+        cap = self._caps.get(tool)
+        if tool in self._forbidden:
             return "forbidden_tools", f"tool {tool!r} is forbidden"
         if cap is not None and self._by_tool[tool] > cap:
             return "max_calls_per_tool", f"tool {tool!r} may be called {cap} times"

@@ -10,10 +10,14 @@ from arci.boundary.message import (
     Ask,
     Close,
     Due,
-    EndEnvironment,
+    EndInput,
+    EndOutput,
     Exit,
+    Launch,
     Listen,
+    Listening,
     Send,
+    Signal,
     StopListening,
     Tell,
     Wake,
@@ -26,35 +30,39 @@ if TYPE_CHECKING:
     from arci.boundary.engine import Engine
     from arci.boundary.host import HostPort
     from arci.boundary.message import Key, Message
-    from arci.boundary.process import ProcessPort
+    from arci.boundary.processes import Processes
     from arci.boundary.sockets import SocketPort
 
 __all__ = ["Loop"]
 
 BACKLOG_BYTES = 32 * 1024 * 1024
-"""While host or environment leave so much unread, nothing is read from the agent."""
+"""While host or environment leave so much unread, nothing is read from the agent; while host or agent do, nothing from
+the environment."""
 
 
 class Loop:
     """Runs one engine until it exits or the host is gone."""
 
-    def __init__(self, engine: Engine, host: HostPort, sockets: SocketPort, process: ProcessPort) -> None:
+    def __init__(self, engine: Engine, host: HostPort, sockets: SocketPort, processes: Processes) -> None:
         self._engine = engine
         self._host = host
         self._sockets = sockets
-        self._process = process
+        self._processes = processes
         self._timers: List[Tuple[float, int, Key]] = []
         self._timer_count = 0
         self._exit: Optional[int] = None
         self._deeds: Dict[type, Callable[[Any], Optional[List[Message]]]] = {
             Tell: self._tell,
             Send: lambda a: self._sockets.send(a.connection, a.data),
+            EndOutput: lambda a: self._sockets.end_output(a.connection),
             Close: lambda a: self._sockets.close(a.connection),
-            Ask: lambda a: self._process.ask(a.data),
+            Launch: lambda a: self._processes.launch(a),
+            Ask: lambda a: self._processes.ask(a.process, a.data),
+            EndInput: lambda a: self._processes.end_input(a.process),
+            Signal: lambda a: self._processes.signal(a.process, a.number),
             Wake: self._wake,
-            Listen: lambda a: self._sockets.listen(a.address),
+            Listen: lambda a: [Listening(self._sockets.listen(a.addresses))],
             StopListening: lambda a: self._sockets.stop_listening(),
-            EndEnvironment: lambda a: self._process.end_input(),
             Exit: self._set_exit,
         }
 
@@ -63,7 +71,7 @@ class Loop:
         while True:
             self._handle(self._poll())
             self._host.flush()  # first: an event is on its way before the agent can act on the answer
-            self._process.flush()
+            self._processes.flush()
             self._handle(self._sockets.flush())
             if self._exit is not None:
                 return self._exit
@@ -74,11 +82,13 @@ class Loop:
         """Wait for something to happen, and what it was."""
         poll = select.poll()
         owners: Dict[int, Callable[[int, int], List[Message]]] = {}
-        is_paused = self._host.pending > BACKLOG_BYTES or self._process.pending > BACKLOG_BYTES
+        host_lags = self._host.pending > BACKLOG_BYTES
+        agent_waits = host_lags or self._processes.pending > BACKLOG_BYTES
+        servers_wait = host_lags or self._sockets.pending > BACKLOG_BYTES
         for interests, owner in (
             (self._host.interests(), lambda fd, events: self._host.ready(fd)),
-            (self._process.interests(), lambda fd, events: self._process.ready(fd)),
-            (self._sockets.interests(is_paused), self._sockets.ready),
+            (self._processes.interests(servers_wait), lambda fd, events: self._processes.ready(fd)),
+            (self._sockets.interests(agent_waits), self._sockets.ready),
         ):
             for fd, events in interests:
                 poll.register(fd, events)
@@ -86,10 +96,11 @@ class Loop:
         messages: List[Message] = []
         for fd, events in poll.poll(self._patience_ms()):
             messages += owners[fd](fd, events)
-        return [*messages, *self._process.reap(), *self._due()]
+        return [*messages, *self._processes.reap(), *self._due()]
 
     def _patience_ms(self) -> Optional[int]:
-        waits = [] if self._process.patience_s is None else [self._process.patience_s]
+        patience_s = self._processes.patience_s
+        waits = [] if patience_s is None else [patience_s]
         if self._timers:
             waits.append(max(0.0, self._timers[0][0] - time.monotonic()))
         return None if not waits else int(min(waits) * 1000) + 1  # up: a timer must not be polled for early
@@ -110,7 +121,8 @@ class Loop:
     def _tell(self, action: Tell) -> None:
         frame = action.frame
         if frame["type"] == "trouble":
-            frame = {**frame, "stderr": self._process.tail() if frame["blame"] == "environment" else ""}
+            is_theirs = frame["blame"] == "environment"
+            frame = {**frame, "stderr": self._processes.tail(frame.get("server")) if is_theirs else ""}
         self._host.tell(frame)
 
     def _wake(self, action: Wake) -> None:

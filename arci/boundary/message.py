@@ -4,13 +4,36 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Tuple, Union
+    from typing import Any, Dict, List, Optional, Tuple, Union
 
     Key = Tuple[str, int]
     Message = Union[
-        "Control", "Opened", "Received", "Closed", "ListeningStopped", "EnvironmentSaid", "EnvironmentEnded", "Due"
+        "Control",
+        "Opened",
+        "Received",
+        "HalfClosed",
+        "Closed",
+        "Listening",
+        "ListeningStopped",
+        "Said",
+        "Ended",
+        "LaunchFailed",
+        "Due",
     ]
-    Action = Union["Listen", "StopListening", "Send", "Close", "Tell", "Ask", "Wake", "EndEnvironment", "Exit"]
+    Action = Union[
+        "Listen",
+        "StopListening",
+        "Send",
+        "EndOutput",
+        "Close",
+        "Tell",
+        "Launch",
+        "Ask",
+        "EndInput",
+        "Signal",
+        "Wake",
+        "Exit",
+    ]
 
 __all__ = [
     "Ask",
@@ -18,15 +41,21 @@ __all__ = [
     "Closed",
     "Control",
     "Due",
-    "EndEnvironment",
-    "EnvironmentEnded",
-    "EnvironmentSaid",
+    "EndInput",
+    "EndOutput",
+    "Ended",
     "Exit",
+    "HalfClosed",
+    "Launch",
+    "LaunchFailed",
     "Listen",
+    "Listening",
     "ListeningStopped",
     "Opened",
     "Received",
+    "Said",
     "Send",
+    "Signal",
     "StopListening",
     "Tell",
     "Wake",
@@ -80,11 +109,25 @@ class Received(_Value):
     data: bytes
 
 
+class HalfClosed(_Value):
+    """The other side sends no more; it may still read."""
+
+    __slots__ = ("connection",)
+    connection: int
+
+
 class Closed(_Value):
     """The other side ended the connection, or it broke."""
 
     __slots__ = ("connection",)
     connection: int
+
+
+class Listening(_Value):
+    """The addresses of `Listen` are listened on, each as it can be dialled."""
+
+    __slots__ = ("addresses",)
+    addresses: List[str]
 
 
 class ListeningStopped(_Value):
@@ -93,18 +136,37 @@ class ListeningStopped(_Value):
     __slots__ = ()
 
 
-class EnvironmentSaid(_Value):
-    """Bytes of the environment's answers, cut anywhere."""
+class Said(_Value):
+    """Bytes of a process's stdout, cut anywhere. `process`: the name it was launched under; a toolset's is `tools`."""
 
-    __slots__ = ("data",)
+    __slots__ = ("data", "process")
+    process: str
     data: bytes
 
+    def __init__(self, process: str, data: bytes) -> None:
+        super().__init__(data, process)
 
-class EnvironmentEnded(_Value):
-    """The environment is gone; `how` says in words with which exit status."""
 
-    __slots__ = ("how",)
+class Ended(_Value):
+    """A process is gone; `how` says in words with which exit status."""
+
+    __slots__ = ("how", "process")
+    process: str
     how: str
+
+    def __init__(self, process: str, how: str) -> None:
+        super().__init__(how, process)
+
+
+class LaunchFailed(_Value):
+    """A process was not started; `detail` names the step, its errno in words, and what it was about."""
+
+    __slots__ = ("detail", "process")
+    process: str
+    detail: str
+
+    def __init__(self, process: str, detail: str) -> None:
+        super().__init__(detail, process)
 
 
 class Due(_Value):
@@ -118,10 +180,10 @@ class Due(_Value):
 
 
 class Listen(_Value):
-    """Listen on this address (`unix:/path` or `tcp:HOST:PORT`)."""
+    """Listen on these addresses (`unix:/path` or `tcp:HOST:PORT`), then say `Listening`."""
 
-    __slots__ = ("address",)
-    address: str
+    __slots__ = ("addresses",)
+    addresses: List[str]
 
 
 class StopListening(_Value):
@@ -138,6 +200,13 @@ class Send(_Value):
     data: bytes
 
 
+class EndOutput(_Value):
+    """Half-close a connection after what was sent to it before; what it sends is still read."""
+
+    __slots__ = ("connection",)
+    connection: int
+
+
 class Close(_Value):
     """End a connection, after what was sent to it before."""
 
@@ -152,11 +221,64 @@ class Tell(_Value):
     frame: Dict[str, Any]
 
 
-class Ask(_Value):
-    """Bytes for the environment."""
+class Launch(_Value):
+    """Start a process under this name: `argv` in the directory `workdir`, which is made.
 
-    __slots__ = ("data",)
+    `env` is all it gets. `file`: path and content that it finds there, or None. `number`: which of the environment's
+    user ids it gets, where it has any; None: that of the owner of `workdir`. `input`: bytes for its stdin, which is
+    then closed; None keeps it open for `Ask`.
+    """
+
+    __slots__ = ("argv", "env", "file", "input", "number", "process", "workdir")
+    process: str
+    argv: List[str]
+    env: Dict[str, str]
+    workdir: str
+    file: Optional[Tuple[str, bytes]]
+    number: Optional[int]
+    input: Optional[bytes]
+
+    def __init__(
+        self,
+        process: str,
+        argv: List[str],
+        env: Dict[str, str],
+        workdir: str,
+        *,
+        file: Optional[Tuple[str, bytes]] = None,
+        number: Optional[int] = None,
+        input: Optional[bytes] = None,
+    ) -> None:
+        super().__init__(argv, env, file, input, number, process, workdir)
+
+
+class Ask(_Value):
+    """Bytes for a process's stdin."""
+
+    __slots__ = ("data", "process")
+    process: str
     data: bytes
+
+    def __init__(self, process: str, data: bytes) -> None:
+        super().__init__(data, process)
+
+
+class EndInput(_Value):
+    """Close a process's stdin, after what was asked before: nothing is asked of it any more."""
+
+    __slots__ = ("process",)
+    process: str
+
+
+class Signal(_Value):
+    """A signal for everything that a process has started; KILL also for everything else of its user id."""
+
+    __slots__ = ("number", "process")
+    process: str
+    number: int
+
+    def __init__(self, process: str, number: int) -> None:
+        super().__init__(number, process)
 
 
 class Wake(_Value):
@@ -168,12 +290,6 @@ class Wake(_Value):
 
     def __init__(self, key: Key, at_s: float) -> None:
         super().__init__(at_s, key)
-
-
-class EndEnvironment(_Value):
-    """Close the environment's input: nothing is asked of it any more."""
-
-    __slots__ = ()
 
 
 class Exit(_Value):

@@ -1,40 +1,23 @@
-"""The environment as the engine sees it: JSON-RPC requests with the recorder's own ids, one at a time. Sans-io."""
+"""A toolset as the engine sees it: JSON-RPC requests with the recorder's own ids, one at a time. Sans-io."""
 
 from __future__ import annotations
 
+from arci.boundary.asked import ANSWERED, GONE, LATE, OVERDUE, UNSENT, Asked
 from arci.boundary.message import Ask, Wake
 from arci.wire.framing import MAX_CONTROL_BYTES, LineDecoder
 from arci.wire.jsonrpc import Response, parse, request_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional
+    from typing import Any, Dict, List, Optional
 
+    from arci.boundary.asked import Done
     from arci.boundary.journal import Journal
 
-    Done = Callable[[str, Optional[Response]], None]
+__all__ = ["ANSWERED", "GONE", "LATE", "OVERDUE", "TOOLSET", "UNSENT", "Peer"]
 
-__all__ = ["ANSWERED", "GONE", "LATE", "OVERDUE", "UNSENT", "Peer"]
-
-ANSWERED = "answered"
-OVERDUE = "overdue"
-"""No answer in time. A `LATE` one may follow."""
-LATE = "late"
-GONE = "gone"
-"""The environment ended before it answered."""
-UNSENT = "unsent"
-"""Never sent, because environment or agent were gone first; so it was not executed."""
-
-
-class _Asked:
-    __slots__ = ("done", "id", "method", "params", "seconds")
-
-    def __init__(self, id: int, method: str, params: Dict[str, Any], seconds: float, done: Done) -> None:
-        self.id = id
-        self.method = method
-        self.params = params
-        self.seconds = seconds
-        self.done = done
+TOOLSET = "tools"
+"""The name of a toolset among servers and processes."""
 
 
 class Peer:
@@ -48,9 +31,9 @@ class Peer:
         self._journal = journal
         self._decoder = LineDecoder(MAX_CONTROL_BYTES)
         self._next_id = 0
-        self._waiting: List[_Asked] = []
-        self._open: Optional[_Asked] = None
-        self._overdue: Dict[int, _Asked] = {}
+        self._waiting: List[Asked] = []
+        self._open: Optional[Asked] = None
+        self._overdue: Dict[int, Asked] = {}
         self.is_gone = False
 
     @property
@@ -58,18 +41,26 @@ class Peer:
         """A request is under way and in time."""
         return self._open is not None
 
-    def ask(self, method: str, params: Dict[str, Any], seconds: float, done: Done) -> None:
-        """Send a request; `done(how, response)` is called once, and once more with `LATE` if it was `OVERDUE`.
+    def ask(self, method: str, params: Dict[str, Any], seconds: float, done: Done) -> Asked:
+        """Send a request; `done(how, response)` as `Asked` says.
 
         `seconds` count from the sending. `response` is there for `ANSWERED` and `LATE`.
         """
-        asked = _Asked(self._next_id, method, params, seconds, done)
+        asked = Asked(self._next_id, method, params, seconds, done)
         self._next_id += 1
         if self.is_gone:
             done(UNSENT, None)
-            return
+            return asked
         self._waiting.append(asked)
         self._send_next()
+        return asked
+
+    def cancel(self, asked: Asked) -> None:
+        """Nobody waits for it any more. A toolset cannot be interrupted, so the next one still waits for its end."""
+        if asked in self._waiting:
+            self._waiting.remove(asked)
+            asked.done(UNSENT, None)
+        asked.is_cancelled = True
 
     def said(self, data: bytes) -> None:
         """Bytes of the environment."""
@@ -92,7 +83,8 @@ class Peer:
         self._open = None
         self._overdue[id] = asked
         self._send_next()
-        asked.done(OVERDUE, None)
+        if not asked.is_cancelled:
+            asked.done(OVERDUE, None)
 
     def give_up(self) -> None:
         """Wait no longer for the request under way."""
@@ -109,7 +101,7 @@ class Peer:
         """The environment has ended: nothing is answered any more."""
         self.is_gone = True
         asked, self._open = self._open, None
-        if asked is not None:
+        if asked is not None and not asked.is_cancelled:
             asked.done(GONE, None)
         self.drop_unsent()
 
@@ -117,6 +109,7 @@ class Peer:
         asked, how = self._open, ANSWERED
         if asked is not None and asked.id == response.id:
             self._open = None
+            how = LATE if asked.is_cancelled else ANSWERED
             self._send_next()
         else:
             asked, how = self._overdue.pop(response.id, None) if isinstance(response.id, int) else None, LATE
@@ -128,5 +121,5 @@ class Peer:
     def _send_next(self) -> None:
         if self._open is None and self._waiting:
             asked = self._open = self._waiting.pop(0)
-            self._journal.do(Ask(request_line(asked.id, asked.method, asked.params)))
+            self._journal.do(Ask(TOOLSET, request_line(asked.id, asked.method, asked.params)))
             self._journal.do(Wake(("peer", asked.id), self._journal.now_s + asked.seconds))

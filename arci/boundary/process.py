@@ -1,4 +1,4 @@
-"""The environment's process seen from the recorder: its pipes, its log, its end. Reaps whatever else is orphaned."""
+"""One process seen from the recorder: its pipes, its log, its end. Whoever collects ended processes tells it so."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import select
 import time
 
-from arci.boundary.message import EnvironmentEnded, EnvironmentSaid
+from arci.boundary.message import Ended, Said
 from arci.boundary.outlet import Outlet
 
 TYPE_CHECKING = False
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from arci.boundary.environment import Pipes
     from arci.boundary.message import Message
 
-__all__ = ["ProcessPort"]
+__all__ = ["FORWARD_BYTES", "TAIL_BYTES", "ProcessPort"]
 
 TAIL_BYTES = 16 * 1024
 FORWARD_BYTES = 256 * 1024
-"""Bytes of the environment's log that are passed on; all of it is read."""
+"""Bytes of a process's log that are passed on; all of it is read."""
 _KILL = 9
 _PIPE_BUF = 4096
 _MOST_READS = 64
@@ -29,12 +29,15 @@ _CLOSED_S = 1.0
 
 
 class ProcessPort:
-    """One environment process."""
+    """One process of the environment, by the name that the engine knows it by."""
 
-    def __init__(self, pipes: Pipes) -> None:
+    def __init__(self, name: str, pipes: Pipes, *, leads_group: bool = False) -> None:
+        """`leads_group`: what it starts is in a process group that it leads."""
         for fd in (pipes.ask, pipes.answers, pipes.stderr):
             os.set_blocking(fd, False)
-        self._pid = pipes.pid
+        self.name = name
+        self.pid = pipes.pid
+        self._leads_group = leads_group
         self._answers: Optional[int] = pipes.answers
         self._stderr: Optional[int] = pipes.stderr
         self._ask = Outlet(pipes.ask)
@@ -42,29 +45,34 @@ class ProcessPort:
         self._tail = bytearray()
         self._logged = 0
         self._closed_at: Optional[float] = None
+        self._ends_input = False
         self._is_asked = True
         self.is_alive = True
 
     @property
     def pending(self) -> int:
-        """Bytes that the environment has not taken yet."""
+        """Bytes that it has not taken yet."""
         return self._ask.pending
 
     @property
     def patience_s(self) -> Optional[float]:
-        """How long to wait for events before the process is looked after; None once it is gone."""
+        """How long to wait for events before it is looked after; None once it is gone."""
         if not self.is_alive:
             return None
         return 0.25 if self._closed_at is None else 0.01
 
-    def interests(self) -> List[Tuple[int, int]]:
-        """Descriptors to poll."""
-        interests = [(fd, select.POLLIN) for fd in (self._answers, self._stderr) if fd is not None]
+    def interests(self, is_paused: bool) -> List[Tuple[int, int]]:
+        """Descriptors to poll. `is_paused`: read no answers, because those before are not taken yet."""
+        answers = None if is_paused else self._answers
+        interests = [(fd, select.POLLIN) for fd in (answers, self._stderr) if fd is not None]
         if self._ask.pending:
             interests.append((self._ask.fd, select.POLLOUT))
-        if self._log.pending:
-            interests.append((self._log.fd, select.POLLOUT))
         return interests
+
+    @property
+    def has_log(self) -> bool:
+        """Something of its log waits to be passed on."""
+        return self._log.pending > 0
 
     def ready(self, fd: int) -> List[Message]:
         """What an event on one of these descriptors brings."""
@@ -72,22 +80,24 @@ class ProcessPort:
             return self._read_answers()
         if fd == self._stderr:
             self._read_log()
-        elif fd == self._log.fd:
-            self._log.flush_once()
         return []
+
+    def pass_on(self) -> None:
+        """Stderr takes a piece of its log now."""
+        self._log.flush_once()
 
     def ask(self, data: bytes) -> None:
         self._ask.put(data)
 
     def flush(self) -> None:
         self._ask.flush()
+        if self._ends_input and not self._ask.pending:
+            self._close_input()
 
     def end_input(self) -> None:
-        """Nothing is asked any more: it may end."""
-        if self._is_asked:
-            self._is_asked = False
-            self._ask.give_up()
-            os.close(self._ask.fd)
+        """Nothing is asked any more once what was asked before is written: it may end."""
+        self._ends_input = True
+        self.flush()
 
     def tail(self) -> str:
         """The last of what it logged, up to this moment."""
@@ -96,13 +106,13 @@ class ProcessPort:
                 break
         return self._tail.decode("utf-8", "replace")
 
-    def reap(self) -> List[Message]:
-        """Collect ended processes; the message that the environment is one of them, after what it had still said."""
-        status = self._collected()
-        if status is None:
-            if self._closed_at is not None and self.is_alive and time.monotonic() - self._closed_at > _CLOSED_S:
-                self.kill()
-            return []
+    def look_after(self) -> None:
+        """End one that answers no more and does not go."""
+        if self._closed_at is not None and self.is_alive and time.monotonic() - self._closed_at > _CLOSED_S:
+            self.signal(_KILL)
+
+    def collected(self, status: int) -> List[Message]:
+        """It has ended with this wait status; the message of that comes after what it had still said."""
         self.is_alive = False
         messages: List[Message] = []
         while self._answers is not None:
@@ -110,53 +120,49 @@ class ProcessPort:
             if not found:
                 break
             messages += found
-        return [*messages, EnvironmentEnded(_in_words(status))]
+        return [*messages, Ended(self.name, _in_words(status))]
 
-    def kill(self) -> None:
-        if self.is_alive:
-            os.kill(self._pid, _KILL)
+    def signal(self, number: int) -> None:
+        """To it, and to what it has started as far as that is in its group."""
+        if self._leads_group:
+            self.signal_group(number)
+        elif self.is_alive:
+            os.kill(self.pid, number)
+
+    def signal_group(self, number: int) -> None:
+        """Even after its own end, as long as it has not been collected."""
+        if self._leads_group and self.is_alive:
+            try:  # noqa: SIM105  # contextlib costs a guest its import
+                os.killpg(self.pid, number)
+            except (ProcessLookupError, PermissionError):
+                pass  # it is gone, or nothing is left but what has changed its user id
 
     def end(self) -> None:
         """Kill it, whatever it is doing, and wait until it is gone."""
         if self.is_alive:
-            self.kill()
-            os.waitpid(self._pid, 0)
+            self.signal(_KILL)
+            os.waitpid(self.pid, 0)
             self.is_alive = False
 
-    def pass_on_log(self) -> None:
-        """The last of the log, as far as whoever reads it takes it without waiting."""
-        self.tail()
-        poll = select.poll()
-        poll.register(self._log.fd, select.POLLOUT)
-        while self._log.pending and poll.poll(0):
-            self._log.flush_once()
-
-    def _collected(self) -> Optional[int]:
-        """The wait status of the environment if it has ended. As PID 1, every orphan is collected on the way."""
-        wanted = -1 if os.getpid() == 1 else self._pid
-        status = None
-        while self.is_alive or wanted == -1:
-            try:
-                pid, ended = os.waitpid(wanted, os.WNOHANG)
-            except ChildProcessError:
-                break
-            if pid == self._pid:
-                status = ended
-            if pid == 0 or wanted != -1:
-                break
-        return status
+    def _close_input(self) -> None:
+        if self._is_asked:
+            self._is_asked = False
+            self._ask.give_up()
+            os.close(self._ask.fd)
 
     def _read_answers(self) -> List[Message]:
         data = _read(self._answers)
         if data == b"":
+            self._close(self._answers)
             self._answers = None
             self._closed_at = time.monotonic()
-        return [EnvironmentSaid(data)] if data else []
+        return [Said(self.name, data)] if data else []
 
     def _read_log(self) -> bool:
         """Read a piece of the log: the end of it is kept, the beginning passed on. False if there was none."""
         data = _read(self._stderr)
         if data == b"":
+            self._close(self._stderr)
             self._stderr = None
         if not data:
             return False
@@ -168,6 +174,11 @@ class ProcessPort:
             if self._logged >= FORWARD_BYTES:
                 self._log.put(b"\narci: the rest of the environment's log is not passed on\n")
         return True
+
+    @staticmethod
+    def _close(fd: Optional[int]) -> None:
+        if fd is not None:
+            os.close(fd)
 
 
 def _read(fd: Optional[int]) -> Optional[bytes]:

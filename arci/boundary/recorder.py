@@ -9,7 +9,7 @@ from arci.guest.options import options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Optional, Sequence
+    from typing import Any, Callable, List, Optional, Sequence
 
     from arci.boundary.environment import Pipes
 
@@ -21,13 +21,14 @@ BROKEN = 70
 
 def main(argv: Sequence[str]) -> int:
     """Exit code 0 when the host ended it."""
-    asked = options(argv, ["toolset", "root"], ["uid"])
+    asked = options(argv, ["root"], ["toolset", "uid"])
     uid = int(asked["uid"]) if "uid" in asked else None
     incoming, outgoing = _claim_streams()
-    pipes = _fork(asked["toolset"], asked["root"], uid, (incoming, outgoing))
+    toolset = asked.get("toolset")
+    pipes = None if toolset is None else _fork(toolset, asked["root"], uid, (incoming, outgoing))
     if uid is not None:
         _hide_memory()
-    return _record(asked["root"], incoming, outgoing, pipes)
+    return _record(asked["root"], uid, incoming, outgoing, pipes)
 
 
 def _claim_streams() -> tuple[int, int]:
@@ -56,16 +57,19 @@ def _hide_memory() -> None:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_DUMPABLE, 0)")
 
 
-def _record(root: str, incoming: int, outgoing: int, pipes: Pipes) -> int:
+def _record(root: str, uid: Optional[int], incoming: int, outgoing: int, pipes: Optional[Pipes]) -> int:
     from arci.boundary.engine import Engine
     from arci.boundary.host import HostPort
     from arci.boundary.loop import Loop
-    from arci.boundary.process import ProcessPort
+    from arci.boundary.peer import TOOLSET
+    from arci.boundary.processes import Processes
     from arci.boundary.sockets import SocketPort
 
-    host, process = HostPort(incoming, outgoing), ProcessPort(pipes)
+    host, processes = HostPort(incoming, outgoing), Processes(uid)
+    if pipes is not None:
+        processes.adopt(TOOLSET, pipes)
     try:
-        return Loop(Engine(_fault_loader(root)), host, SocketPort(), process).run()
+        return Loop(Engine(_fault_loader(root), _snapshot_argv(root)), host, SocketPort(), processes).run()
     except Exception as error:
         sys.excepthook(type(error), error, error.__traceback__)
         detail = f"recorder: {type(error).__name__}: {error}"
@@ -73,9 +77,20 @@ def _record(root: str, incoming: int, outgoing: int, pipes: Pipes) -> int:
         host.flush()
         return BROKEN
     finally:
-        process.end()
-        process.pass_on_log()
+        processes.end()
+        processes.pass_on_log()
         _end_group()
+
+
+def _snapshot_argv(root: str) -> Callable[[str, str], List[str]]:
+    """What starts the guest that calls a snapshot function: user code, so a program of its own, without our memory."""
+    launch = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "guest", "launch.py")
+
+    def argv(reference: str, workdir: str) -> List[str]:
+        own = [sys.executable, "-I", "-S", launch, "snapshot"]
+        return [*own, "--ref", reference, "--root", os.path.abspath(root), "--workdir", workdir]
+
+    return argv
 
 
 def _fault_loader(root: str) -> Callable[[str], Any]:

@@ -1,84 +1,108 @@
-"""Getting the environment ready: the trial is told to it, its tools are read once and told to the host. Sans-io."""
+"""Getting the environment ready: all servers started, their tools and their first state told to the host. Sans-io."""
 
 from __future__ import annotations
 
-from arci.boundary.peer import ANSWERED, OVERDUE
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional
+    from typing import Any, Callable, Dict, List, Optional, Sequence
 
     from arci.boundary.journal import Journal
-    from arci.boundary.peer import Peer
+    from arci.boundary.snapshots import Snapshots, States
+    from arci.boundary.source import Source
     from arci.boundary.terms import Terms
-    from arci.wire.jsonrpc import Response
-
-    Tools = List[Dict[str, Any]]
 
 __all__ = ["Setup"]
 
 
 class Setup:
-    """The tools of the environment, as soon as they are known."""
+    """Tells the host `ready` and `initial_state`, or one `trouble`. `tools`: the whole list as the agent sees it."""
 
-    def __init__(self, journal: Journal, peer: Peer, terms: Terms) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        terms: Terms,
+        sources: Sequence[Source],
+        snapshots: Snapshots,
+        tools: Callable[[], List[Dict[str, Any]]],
+    ) -> None:
         self._journal = journal
-        self._peer = peer
         self._terms = terms
-        self._waiting: List[Callable[[Optional[Tools]], None]] = []
+        self._sources = sources
+        self._snapshots = snapshots
+        self._tools = tools
+        self._listening: Optional[List[str]] = None
+        self._starting = {source.name for source in sources}
+        self._states: States = None
+        self._waiting: List[Callable[[bool], None]] = []
         self._is_over = False
-        self.tools: Optional[Tools] = None
-        """MCP tool list; None until it is known, and for ever if the environment did not start."""
+        self.is_ready = False
 
     def start(self) -> None:
-        params = {"task": self._terms.task, "seed": self._terms.seed}
-        self._peer.ask("arci/start", params, self._terms.setup_s, self._started)
+        for source in self._sources:
+            source.start(self._when_started(source))
 
-    def when_ready(self, tell: Callable[[Optional[Tools]], None]) -> None:
-        """`tell(tools)` once the environment is ready, `tell(None)` once it is clear that it never will be."""
+    def when_ready(self, tell: Callable[[bool], None]) -> None:
+        """`tell(True)` once the environment is ready, `tell(False)` once it is clear that it never will be."""
         if self._is_over:
-            tell(self.tools)
+            tell(self.is_ready)
         else:
             self._waiting.append(tell)
 
-    def knows(self, tool: str) -> bool:
-        """Whether the tool exists, as far as is known."""
-        return self.tools is None or any(t.get("name") == tool for t in self.tools)
+    def listening(self, addresses: List[str]) -> None:
+        self._listening = addresses
+        self._tell_ready()
 
-    def fail(self, detail: str) -> None:
+    def fail(self, detail: str, **fields: Any) -> None:
         """The environment cannot be used: told to the host, once."""
         if not self._is_over:
-            self._journal.trouble("environment", detail)
+            if detail:
+                self._journal.trouble("environment", detail, **fields)
             self._end()
 
-    def _started(self, how: str, frame: Optional[Response]) -> None:
-        if self._succeeded(how, frame, "start"):
-            self._peer.ask("tools/list", {}, self._terms.setup_s, self._listed)
+    def _when_started(self, source: Source) -> Callable[[Optional[str]], None]:
+        def started(problem: Optional[str]) -> None:
+            if problem is None:
+                self._starting.remove(source.name)
+                if not self._starting and not self._is_over:
+                    self._snapshots.take(self._terms.setup_s, self._taken)
+            elif self._terms.servers and problem:
+                self.fail(f"server {source.name!r}: {problem}", server=source.name, during_call=False)
+            else:
+                self.fail(problem)
 
-    def _listed(self, how: str, frame: Optional[Response]) -> None:
-        if not self._succeeded(how, frame, "list its tools") or frame is None:
+        return started
+
+    def _taken(self, states: States) -> None:
+        def taken(more: States) -> None:
+            if more is None or states is None:
+                self.fail("")
+                return
+            self._states = {**states, **more}
+            self._tell_ready()
+
+        if states is None:
+            self.fail("")
+        else:
+            self._snapshots.take_by_function(self._terms.setup_s, taken)
+
+    def _tell_ready(self) -> None:
+        if self._states is None or self._listening is None or self._is_over:
             return
-        tools = frame.result.get("tools") if isinstance(frame.result, dict) else None
-        if not isinstance(tools, list) or not all(isinstance(t, dict) for t in tools):
-            self.fail("the environment answered no list of tools")
-            return
-        self.tools = tools
+        self.is_ready = True
         self._journal.phase = "trial"
-        self._journal.tell("ready", tools=tools)
+        servers = [_facts(source) for source in self._sources]
+        self._journal.tell("ready", tools=self._tools(), servers=servers, listening=self._listening)
+        self._journal.tell("initial_state", state=self._snapshots.state(self._states))
+        self._states = None
         self._end()
-
-    def _succeeded(self, how: str, frame: Optional[Response], step: str) -> bool:
-        """Whether the environment answered. Its death is reported by whoever saw its exit status."""
-        if how == OVERDUE:
-            self.fail(f"the environment did not {step} within setup_seconds ({self._terms.setup_s:g} s)")
-        elif how == ANSWERED and frame is not None and frame.error is not None:
-            self.fail(str(frame.error.get("message")))
-        elif how != ANSWERED:
-            self._end()
-        return how == ANSWERED and not self._is_over
 
     def _end(self) -> None:
         self._is_over = True
         waiting, self._waiting = self._waiting, []
         for tell in waiting:
-            tell(self.tools)
+            tell(self.is_ready)
+
+
+def _facts(source: Source) -> Dict[str, Any]:
+    about = source.about
+    return {"name": source.name, "era": about.era, "revision": about.revision, "info": about.info}

@@ -41,14 +41,15 @@ class Status:
         self._is_over = False
 
     def take(self, connection: Connection, line: Union[bytes, Oversize]) -> None:
-        """One line, or b"" when the connection has ended."""
-        if line == b"":
-            if not self._is_over:
-                self._journal.tell("status", status="lost")
-            return
+        """One line."""
         fields = status_fields(line) if isinstance(line, bytes) else None
         if fields is None:
             connection.bad_frame(f"{line[:80]!r} is no status" if isinstance(line, bytes) else "an endless line")
             return
         self._is_over = self._is_over or fields["status"] in ("ended", "exec_failed")
         self._journal.tell("status", **fields)
+
+    def lost(self) -> None:
+        """The connection has ended."""
+        if not self._is_over:
+            self._journal.tell("status", status="lost")

@@ -6,7 +6,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, FrozenSet, List, Mapping, Optional
 
-__all__ = ["Terms"]
+__all__ = ["ServerTerms", "Terms"]
+
+
+class ServerTerms:
+    """One MCP server of the environment."""
+
+    __slots__ = ("argv", "env", "name", "snapshot", "task_file", "workdir")
+
+    def __init__(self, server: Mapping[str, Any]) -> None:
+        self.name: str = server["name"]
+        self.argv: Optional[List[str]] = list(server["argv"]) if server["argv"] else None
+        """None: it runs in a container of its own and connects."""
+        self.env: Dict[str, str] = dict(server["env"])
+        self.workdir: str = server["workdir"]
+        self.task_file: str = server["task_file"]
+        self.snapshot: Optional[Dict[str, Any]] = server["snapshot"]
 
 
 class Terms:
@@ -15,9 +30,14 @@ class Terms:
     def __init__(self, begin: Mapping[str, Any]) -> None:
         """KeyError, TypeError or ValueError if the frame lacks something."""
         trial, contract, budgets = begin["trial"], begin["contract"], begin["budgets"]
-        self.listen: str = begin["listen"]
+        listen = begin["listen"]
+        self.listen: List[str] = [listen] if isinstance(listen, str) else list(listen)
         self.agent_token: str = begin["tokens"]["agent"]
         self.status_token: str = begin["tokens"]["status"]
+        self.environment_token: Optional[str] = begin["tokens"].get("environment")
+        """None only where no server connects."""
+        self.servers = [ServerTerms(server) for server in begin.get("servers", ())]
+        """Empty with a toolset."""
         self.trial_id: str = trial["trial_id"]
         self.seed: int = trial["seed"]
         self.task: Dict[str, Any] = trial["task"]

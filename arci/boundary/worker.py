@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from arci.wire.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, notification_line
+from arci.wire.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, notification_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Optional
+    from typing import Any, Dict
 
     from arci.boundary.connections import Connection
     from arci.boundary.journal import Journal
     from arci.boundary.limits import Limits
-    from arci.boundary.rpc import Caller, Handler, Listener
-    from arci.boundary.setup import Setup
+    from arci.boundary.rpc import Handler, Listener
+    from arci.boundary.servers import Servers
+    from arci.boundary.session import Caller
     from arci.boundary.terms import Terms
     from arci.boundary.tools import ToolRequests
+    from arci.wire.jsonrpc import Request
 
 __all__ = ["WorkerRequests", "latched_notice"]
 
@@ -30,14 +32,14 @@ def latched_notice(connections: list[Connection], detail: str) -> None:
 class WorkerRequests:
     """Handlers of the requests `arci/...` and of the notification of a model step."""
 
-    def __init__(self, journal: Journal, terms: Terms, limits: Limits, setup: Setup, tools: ToolRequests) -> None:
+    def __init__(self, journal: Journal, terms: Terms, limits: Limits, servers: Servers, tools: ToolRequests) -> None:
         self._journal = journal
         self._terms = terms
         self._limits = limits
-        self._setup = setup
+        self._servers = servers
         self._is_ready = False
         self._is_over = False
-        self.requests: Dict[str, Handler] = {
+        self._requests: Dict[str, Handler] = {
             "tools/list": tools.list,
             "tools/call": tools.call,
             "arci/trial": self._trial,
@@ -46,6 +48,13 @@ class WorkerRequests:
             "arci/failure": self._failure,
         }
         self.notifications: Dict[str, Listener] = {"notifications/arci/model_step": self._model_step}
+
+    def take(self, caller: Caller, request: Request) -> None:
+        handler = self._requests.get(request.method)
+        if handler is None:
+            caller.refuse(METHOD_NOT_FOUND, f"method {request.method[:80]!r} is not known here")
+        else:
+            handler(caller, request.params)
 
     def _trial(self, caller: Caller, params: Dict[str, Any]) -> None:
         from random import Random  # only Python agents need it
@@ -57,8 +66,8 @@ class WorkerRequests:
     def _ready(self, caller: Caller, params: Dict[str, Any]) -> None:
         """Held until the environment is ready too: its start must not be charged to the agent."""
 
-        def tell(tools: Optional[List[Dict[str, Any]]]) -> None:
-            if tools is None:
+        def tell(is_ready: bool) -> None:
+            if not is_ready:
                 caller.refuse(INVALID_REQUEST, "the environment did not start")
                 return
             if not self._is_ready:
@@ -67,7 +76,7 @@ class WorkerRequests:
             if not self._terms.is_rehearsal:
                 caller.answer({})
 
-        self._setup.when_ready(tell)
+        self._servers.when_ready(tell)
 
     def _result(self, caller: Caller, params: Dict[str, Any]) -> None:
         claim = params.get("claim")

@@ -21,10 +21,13 @@ def text_of(value: Any) -> str:
 class Answer:
     """An MCP tool result, never changed in place: `result` is shared, so make a new one instead."""
 
-    __slots__ = ("result",)
+    __slots__ = ("raw", "result")
 
-    def __init__(self, result: Dict[str, Any]) -> None:
+    def __init__(self, result: Dict[str, Any], raw: Optional[bytes] = None) -> None:
         self.result = result
+        self.raw = raw
+        """The bytes of `result` as the environment wrote them, if they are known: an answer that no fault changes keeps
+        them."""
 
     @classmethod
     def of(cls, value: Any) -> Answer:

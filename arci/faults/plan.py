@@ -51,6 +51,12 @@ class FaultPlan:
         self._seed = seed
         self._entries = [_Entry(i, s, make_fault(s["name"], s.get("params") or {}, load)) for i, s in enumerate(specs)]
 
+    def name_tools(self, canonical: Callable[[str], str]) -> None:
+        """From now on the faults' tools go by the names under which calls are recorded."""
+        for entry in self._entries:
+            if entry.tool is not None:
+                entry.tool = canonical(entry.tool)
+
     def wants_earlier(self, tool: str) -> bool:
         """Whether some fault may ask what the tool answered before."""
         return any(e.tool in (None, tool) and getattr(e.fault, "wants_earlier", True) for e in self._entries)

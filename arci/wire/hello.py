@@ -1,4 +1,4 @@
-"""The first line of a connection, `ARCI <kind> <token>`, and the addresses that are dialled. Pure."""
+"""The first line of a connection, `ARCI <kind> <token>[ <server>]`, and the addresses that are dialled. Pure."""
 
 from __future__ import annotations
 
@@ -8,28 +8,45 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Mapping, Optional, Tuple, Union
 
-__all__ = ["MAX_HELLO_BYTES", "address", "hello_kind", "hello_line"]
+__all__ = ["MAX_HELLO_BYTES", "Hello", "address", "hello_line", "is_token", "read_hello"]
 
 MAX_HELLO_BYTES = 512
 
+_NAMES_SERVER = {"mcp": (False, True), "environment": (True,)}
+"""Kind -> whether its hello may name a server. Other kinds may not."""
 
-def hello_line(kind: str, token: str) -> bytes:
-    return f"ARCI {kind} {token}\n".encode("ascii")
+
+class Hello:
+    """A connection that is let in: its kind, and the server that it named."""
+
+    __slots__ = ("kind", "server")
+
+    def __init__(self, kind: str, server: Optional[str]) -> None:
+        self.kind = kind
+        self.server = server
 
 
-def hello_kind(line: bytes, tokens: Mapping[str, str]) -> Optional[str]:
-    """The kind of connection that `line` opens, or None if it is no hello or its token is wrong.
+def hello_line(kind: str, token: str, server: Optional[str] = None) -> bytes:
+    return f"ARCI {kind} {token}{'' if server is None else ' ' + server}\n".encode("ascii")
 
-    `tokens`: kind -> the token it must carry (ASCII).
-    """
+
+def read_hello(line: bytes, tokens: Mapping[str, str]) -> Optional[Hello]:
+    """None if `line` is no hello or its token is wrong. `tokens`: kind -> the token it must carry (ASCII)."""
     parts = line.split(b" ")
-    if len(parts) != 3 or parts[0] != b"ARCI":
+    if len(parts) not in (3, 4) or parts[0] != b"ARCI":
         return None
     kind = parts[1].decode("ascii", "replace")
     expected = tokens.get(kind)
-    if expected is None or not _compare_digest(parts[2], expected.encode("ascii")):
+    if expected is None or not is_token(parts[2], expected):
         return None
-    return kind
+    if (len(parts) == 4) not in _NAMES_SERVER.get(kind, (False,)):
+        return None
+    return Hello(kind, parts[3].decode("ascii", "replace") if len(parts) == 4 else None)
+
+
+def is_token(said: bytes, expected: str) -> bool:
+    """Compared in a time that does not tell how much of it is right."""
+    return bool(_compare_digest(said, expected.encode("ascii")))
 
 
 def address(text: str) -> Tuple[str, Union[str, Tuple[str, int]]]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     Id = Union[int, str]
 
 __all__ = [
+    "INTERNAL_ERROR",
     "INVALID_PARAMS",
     "INVALID_REQUEST",
     "METHOD_NOT_FOUND",
@@ -28,12 +29,14 @@ __all__ = [
     "parse_trusted",
     "request_line",
     "result_line",
+    "spliced_line",
 ]
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
 
 _LARGEST_ID = 2**53
 _KEYS = ("jsonrpc", "id", "method", "params", "result", "error")
@@ -63,12 +66,14 @@ class Notification:
 class Response:
     """An answer: `error` is None or an object with `code` and `message`; else `result` counts."""
 
-    __slots__ = ("error", "id", "result")
+    __slots__ = ("error", "id", "raw", "result")
 
     def __init__(self, id: Optional[Id], result: Any, error: Optional[Dict[str, Any]]) -> None:
         self.id = id
         self.result = result
         self.error = error
+        self.raw: Optional[bytes] = None
+        """The bytes of `result` as they came, where whoever parsed it kept them: they can be passed on unchanged."""
 
 
 class Bad:
@@ -195,5 +200,12 @@ def result_line(id: Id, result: Any) -> bytes:
     return encode({"jsonrpc": "2.0", "id": id, "result": result})
 
 
-def error_line(id: Optional[Id], code: int, message: str) -> bytes:
-    return encode({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+def spliced_line(id: Id, raw: bytes) -> bytes:
+    """`result_line` with the bytes of a result that was JSON on one line already."""
+    return b'{"jsonrpc":"2.0","id":' + encode(id)[:-1] + b',"result":' + raw + b"}\n"
+
+
+def error_line(id: Optional[Id], code: int, message: str, data: Any = None) -> bytes:
+    """`data` is left out where it is None."""
+    error = {"code": code, "message": message}
+    return encode({"jsonrpc": "2.0", "id": id, "error": error if data is None else {**error, "data": data}})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional, Tuple, Union
+    from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple, Union
 
     Pairs = Callable[[List[Tuple[str, Any]]], Any]
 
@@ -17,7 +17,7 @@ try:
 except ImportError:  # not CPython
     make_scanner = None  # type: ignore[assignment,misc]  # its absence is what is asked for below
 
-__all__ = ["dumps", "loads"]
+__all__ = ["dumps", "loads", "members"]
 
 _BLANKS = " \t\n\r"
 _CONSTANTS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
@@ -49,20 +49,87 @@ def loads(
     """The value of one JSON text; bytes are UTF-8. ValueError if it is none, RecursionError if it is too deep."""
     if isinstance(text, bytes):
         text = text.decode("utf-8")
-    if make_scanner is None:
-        import json
-
-        hooks: Dict[str, Any] = {"parse_constant": parse_constant, "parse_float": parse_float}
-        return json.loads(text, object_pairs_hook=object_pairs_hook, **hooks)
     text = text.strip(_BLANKS)
-    scan = make_scanner(_Context(object_pairs_hook, parse_constant, parse_float))  # type: ignore[arg-type]  # any object with these
-    try:
-        value, end = scan(text, 0)
-    except StopIteration as stop:
-        raise ValueError(f"Expecting value: char {stop.value}") from None
+    scan = _scanner(object_pairs_hook, parse_constant, parse_float)
+    value, end = _scanned(scan, text, 0)
     if end != len(text):
         raise ValueError(f"Extra data: char {end}")
     return value
+
+
+def members(
+    text: str,
+    *,
+    object_pairs_hook: Optional[Pairs] = None,
+    parse_constant: Optional[Callable[[str], Any]] = None,
+    parse_float: Optional[Callable[[str], Any]] = None,
+) -> Iterator[Tuple[str, Any, int, int]]:
+    """The members of one JSON object in their order: key, value, and where in `text` the value begins and ends.
+
+    ValueError where it stops being one object, after the members before that place; RecursionError if it is too deep.
+    """
+    scan = _scanner(object_pairs_hook, parse_constant, parse_float)
+    at = _blank(text, 0)
+    if text[at : at + 1] != "{":
+        raise ValueError(f"Expecting an object: char {at}")
+    at = _blank(text, at + 1)
+    if text[at : at + 1] == "}":
+        _check_end(text, at + 1)
+        return
+    while True:
+        if text[at : at + 1] != '"':
+            raise ValueError(f"Expecting a key: char {at}")
+        key, at = _scanned(scan, text, at)
+        start = _blank(text, _after(text, _blank(text, at), ":"))
+        value, end = _scanned(scan, text, start)
+        at = _blank(text, end)
+        if text[at : at + 1] == "}":
+            yield key, value, start, end
+            _check_end(text, at + 1)
+            return
+        yield key, value, start, end
+        at = _blank(text, _after(text, at, ","))
+
+
+def _scanner(
+    pairs: Optional[Pairs], constant: Optional[Callable[[str], Any]], number: Optional[Callable[[str], Any]]
+) -> Callable[[str, int], Tuple[Any, int]]:
+    """What parses the value at one place of a text: the value, and where it ends."""
+    if make_scanner is None:
+        import json
+
+        hooks: Dict[str, Any] = {"parse_constant": constant, "parse_float": number}
+        slow: Any = json.JSONDecoder(object_pairs_hook=pairs, **hooks)
+        scan: Callable[[str, int], Tuple[Any, int]] = slow.scan_once
+        return scan
+    return make_scanner(_Context(pairs, constant, number))  # type: ignore[arg-type]  # any object with these
+
+
+def _scanned(scan: Callable[[str, int], Tuple[Any, int]], text: str, at: int) -> Tuple[Any, int]:
+    try:
+        return scan(text, at)
+    except StopIteration as stop:
+        raise ValueError(f"Expecting value: char {stop.value}") from None
+    except SystemError:  # Python 3.10 and 3.11, where nobody has imported `json.decoder`, whose error it would raise
+        raise ValueError(f"Malformed value: char {at}") from None
+
+
+def _blank(text: str, at: int) -> int:
+    """The first place from `at` on that is not blank."""
+    while text[at : at + 1] in ("\n", "\r", " ", "\t"):
+        at += 1
+    return at
+
+
+def _after(text: str, at: int, mark: str) -> int:
+    if text[at : at + 1] != mark:
+        raise ValueError(f"Expecting {mark!r}: char {at}")
+    return at + 1
+
+
+def _check_end(text: str, at: int) -> None:
+    if _blank(text, at) != len(text):
+        raise ValueError(f"Extra data: char {at}")
 
 
 def dumps(value: Any, *, ascii_only: bool = False) -> str:

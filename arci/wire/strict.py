@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from arci.wire.quickjson import dumps, loads
+from arci.wire.quickjson import dumps, loads, members
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, List, Optional, Tuple
 
-__all__ = ["MAX_CONTAINERS", "MAX_DEPTH", "MAX_STRINGS", "read", "shape_problem"]
+__all__ = ["MAX_CONTAINERS", "MAX_DEPTH", "MAX_STRINGS", "Members", "read", "read_members", "shape_problem"]
 
 MAX_DEPTH = 128
 MAX_CONTAINERS = 200_000
@@ -99,6 +99,47 @@ def read(line: bytes) -> Tuple[Any, List[str]]:
     if ("\\ud" in text or "\\uD" in text) and _has_lone_surrogate(value):
         reader.problems.append("lone surrogate in a string")
     return value, reader.problems
+
+
+class Members:
+    """One JSON object, read member by member: what is known of it even where the rest is no JSON."""
+
+    __slots__ = ("broken", "doubled", "problems", "spans", "text", "values")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.values: Dict[str, Any] = {}  # of a key that stands twice, the last
+        self.spans: Dict[str, Tuple[int, int]] = {}
+        self.doubled: List[str] = []
+        """Keys of the object itself that stand in it twice."""
+        self.problems: List[str] = []
+        """What is ambiguous in it, at any depth."""
+        self.broken: Optional[str] = None
+        """Why it is no JSON object from some place on."""
+
+    def raw(self, key: str) -> bytes:
+        """The bytes of a member's value, exactly as they came."""
+        start, end = self.spans[key]
+        return self.text[start:end].encode("utf-8")
+
+
+def read_members(line: bytes) -> Members:
+    """One object, its ambiguities told as `read` does. UnicodeDecodeError if it is no UTF-8. Scan its shape first."""
+    text = line.decode("utf-8")
+    reader, found = _Reader(), Members(text)
+    hooks = {"object_pairs_hook": reader.pairs, "parse_constant": reader.constant, "parse_float": reader.number}
+    try:
+        for key, value, start, end in members(text, **hooks):  # type: ignore[arg-type]  # each hook is of its own type
+            if key in found.values:
+                found.doubled.append(key)
+                reader.problems.append(f"duplicate key {key[:80]!r}")
+            found.values[key], found.spans[key] = value, (start, end)
+    except (ValueError, RecursionError) as error:
+        found.broken = f"{error}"[:200]
+    if ("\\ud" in text or "\\uD" in text) and _has_lone_surrogate(found.values):
+        reader.problems.append("lone surrogate in a string")
+    found.problems = reader.problems
+    return found
 
 
 def _has_lone_surrogate(value: Any) -> bool:

@@ -13,11 +13,13 @@ from arci.boundary.message import (
     Closed,
     Control,
     Due,
-    EnvironmentEnded,
-    EnvironmentSaid,
+    Ended,
+    Listen,
+    Listening,
     ListeningStopped,
     Opened,
     Received,
+    Said,
     Send,
     StopListening,
     Tell,
@@ -47,7 +49,7 @@ def begin_frame(
 ) -> dict[str, Any]:
     return {
         "type": "begin",
-        "listen": "unix:/s",
+        "listen": ["unix:/s"],
         "tokens": {"agent": "a", "status": "s"},
         "trial": {"trial_id": "c:00000:baseline", "seed": 7, "task": {"k": 1}},
         "contract": {"max_tool_calls": None, "forbidden_tools": [], "max_calls_per_tool": {}, **(contract or {})},
@@ -72,11 +74,15 @@ class Core:
         self.asked: list[dict[str, Any]] = []
         """Requests to the environment that were not answered yet."""
         self._next = 0
+        self._calls = 0
 
     def handle(self, message: Message) -> list[Action]:
         actions = self.engine.handle(message, self.now_s)
         self.actions += actions
         self.asked += [json.loads(a.data) for a in actions if isinstance(a, Ask)]
+        for action in actions:
+            if isinstance(action, Listen):
+                self.handle(Listening(action.addresses))
         return actions
 
     def begun(self, **begin: Any) -> Core:
@@ -84,6 +90,7 @@ class Core:
         self.handle(Control(begin_frame(**begin)))
         self.reply({})
         self.reply({"tools": TOOLS})
+        self.reply({"state": {"first": True}})
         return self
 
     # The environment
@@ -94,14 +101,14 @@ class Core:
 
     def answer(self, id: int, result: Any = None, error: Any = None) -> None:
         frame = {"result": result} if error is None else {"error": {"code": -1, "message": error}}
-        self.handle(EnvironmentSaid(json.dumps({"jsonrpc": "2.0", "id": id, **frame}).encode() + b"\n"))
+        self.handle(Said("tools", json.dumps({"jsonrpc": "2.0", "id": id, **frame}).encode() + b"\n"))
 
     def value(self, value: Any) -> None:
         """Answer the oldest request, a tool call, with a value."""
         self.reply({"structuredContent": {"result": value}, "isError": False})
 
     def die(self) -> None:
-        self.handle(EnvironmentEnded("exit status 3"))
+        self.handle(Ended("tools", "exit status 3"))
 
     # The agent's side
 
@@ -119,7 +126,10 @@ class Core:
             connection, json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode() + b"\n"
         )
 
-    def call(self, connection: int, tool: str = "get", id: Any = 1, **arguments: Any) -> None:
+    def call(self, connection: int, tool: str = "get", id: Any = None, **arguments: Any) -> None:
+        """Each call has the next number as its id, from 1 on, unless it is given another."""
+        self._calls += 1
+        id = self._calls if id is None else id
         self.ask(connection, id, "tools/call", name=tool, arguments=arguments)
 
     def close(self, connection: int) -> None:

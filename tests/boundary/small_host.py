@@ -96,8 +96,9 @@ class Recorder:
     """One recorder process and what it has said so far."""
 
     def __init__(
-        self, directory: Path, *, toolset: str = "world:make", python: str = PYTHON, uid: int | None = None
+        self, directory: Path, *, toolset: str | None = "world:make", python: str = PYTHON, uid: int | None = None
     ) -> None:
+        """`toolset` None: the environment is the servers that `begin` names."""
         self.directory = directory
         self.address = f"unix:{directory}/s"
         self.frames: list[dict[str, Any]] = []
@@ -106,7 +107,8 @@ class Recorder:
         self._clients: list[Client] = []
         with (directory / "recorder.log").open("ab") as log:
             self.process = start_guest(
-                *("recorder", "--toolset", toolset, "--root", str(directory)),
+                *("recorder", "--root", str(directory)),
+                *(() if toolset is None else ("--toolset", toolset)),
                 *(() if uid is None else ("--uid", str(uid))),
                 python=python,
                 stdin=subprocess.PIPE,
@@ -120,13 +122,14 @@ class Recorder:
         self.process.stdin.flush()
 
     def begin(self, **changes: Any) -> None:
-        """Begin a trial; `contract`, `budgets`, `faults` and `task` change the defaults."""
+        """Begin a trial; `contract`, `budgets`, `faults`, `task`, `servers` and `listen` change the defaults."""
         contract: dict[str, Any] = {"max_tool_calls": None, "forbidden_tools": [], "max_calls_per_tool": {}}
         budgets = {"max_tool_calls": 30, "max_model_steps": 50, "tool_seconds": 30, "setup_seconds": 60}
         self.say(
             type="begin",
-            listen=self.address,
-            tokens={"agent": "agent-token", "status": "status-token"},
+            listen=changes.get("listen", [self.address]),
+            tokens={"agent": "agent-token", "status": "status-token", "environment": "environment-token"},
+            servers=changes.get("servers", []),
             trial={"trial_id": "c:00000:baseline", "seed": 7, "task": changes.get("task", {"order_id": "order-7"})},
             contract={**contract, **changes.get("contract", {})},
             budgets={**budgets, **changes.get("budgets", {})},
@@ -263,9 +266,20 @@ class Bench:
         self._recorders.append(recorder)
         return recorder
 
+    def server(self, name: str, *argv: str, **changes: Any) -> dict[str, Any]:
+        """As `begin` names it."""
+        workdir = self.directory / "work" / name
+        own: dict[str, Any] = {"name": name, "argv": list(argv), "env": {}, "workdir": str(workdir), "snapshot": None}
+        return {**own, "task_file": f"{workdir}.task.json", **changes}
+
+    def script(self, name: str, source: str, *argv: str, **changes: Any) -> dict[str, Any]:
+        """A server that is a Python program of the test's, in `NAME.py`."""
+        self.write(name, source)
+        return self.server(name, PYTHON, "-I", "-S", str(self.directory / f"{name}.py"), *argv, **changes)
+
     def ready(self, **begin: Any) -> Recorder:
         """A recorder whose trial has begun and whose environment is ready."""
-        recorder = self.recorder()
+        recorder = self.recorder(toolset=None) if begin.get("servers") else self.recorder()
         recorder.begin(**begin)
         recorder.until("ready")
         return recorder

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from engine_driver import TOOLS, Core, begin_frame
 
-from arci.boundary.message import (
-    Control,
-)
+from arci.boundary.message import Control
 
-if TYPE_CHECKING:
-    pass
 # MCP
 
 
@@ -37,6 +33,7 @@ def test_the_tools_are_listed_once_they_are_known() -> None:
     assert core.sent(agent) == []
     core.reply({})
     core.reply({"tools": TOOLS})
+    core.reply({"state": {}})
     assert core.last(agent) == {"tools": TOOLS}
     core.ask(agent, 2, "tools/list")
     assert core.last(agent) == {"tools": TOOLS}
@@ -78,6 +75,7 @@ def test_the_clock_starts_when_worker_and_environment_are_both_ready() -> None:
     assert (core.sent(agent), core.told("status")) == ([], [])
     core.reply({})
     core.reply({"tools": TOOLS})
+    core.reply({"state": {}})
     assert core.told("status") == [{"type": "status", "status": "worker_ready"}]
     core.ask(agent, 2, "arci/ready")
     assert (len(core.sent(agent)), len(core.told("status"))) == (2, 1)

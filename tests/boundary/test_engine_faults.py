@@ -196,13 +196,13 @@ def test_an_answer_that_nobody_asked_for_is_recorded_and_dropped() -> None:
 
 
 def test_noise_of_the_environment_is_recorded_and_never_an_answer() -> None:
-    from arci.boundary.message import EnvironmentSaid
+    from arci.boundary.message import Said
 
     core = Core().begun()
     agent = core.open()
     core.call(agent)
     for noise in (b"Server ready\n", b"\n", b"\x1b[31mred\x1b[0m\n", b'{"jsonrpc":"2.0","id":2,\n', b"[]\n"):
-        core.handle(EnvironmentSaid(noise))
+        core.handle(Said("tools", noise))
     core.value(1)
     assert core.last(agent)["structuredContent"]["result"] == 1
     assert len(core.events("protocol")) == 4

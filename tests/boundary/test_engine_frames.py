@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arci.boundary.message import (
-    EnvironmentSaid,
     Opened,
     Received,
+    Said,
     Send,
     Wake,
 )
@@ -47,7 +47,7 @@ def run_in_pieces(pieces: list[bytes]) -> list[Action]:
             id = core.asked.pop(0)["id"]
             line = json.dumps({"jsonrpc": "2.0", "id": id, "result": {"structuredContent": {"result": id}}})
             for byte in line.encode() + b"\n":
-                core.handle(EnvironmentSaid(bytes([byte])))
+                core.handle(Said("tools", bytes([byte])))
     core.close(0)
     core.agent_gone()
     core.reply({"state": {"x": 1}})

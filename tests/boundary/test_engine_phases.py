@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from engine_driver import TOOLS, Core, begin_frame
@@ -10,25 +10,28 @@ from engine_driver import TOOLS, Core, begin_frame
 from arci.boundary.message import (
     Close,
     Control,
-    EndEnvironment,
+    EndInput,
     Exit,
     Listen,
 )
 
-if TYPE_CHECKING:
-    pass
 # Setup
 
 
 def test_begin_listens_then_starts_the_environment_with_task_and_seed() -> None:
     core = Core()
     actions = core.handle(Control(begin_frame()))
-    assert actions[0] == Listen("unix:/s")
+    assert actions[0] == Listen(["unix:/s"])
     assert (core.asked[0]["method"], core.asked[0]["params"]) == ("arci/start", {"task": {"k": 1}, "seed": 7})
     core.reply({})
     core.reply({"tools": TOOLS})
+    assert core.told("ready") == []
+    core.reply({"state": {"x": 0}})
     (ready,) = core.told("ready")
     assert ready["tools"] == TOOLS
+    assert [(s["name"], s["era"]) for s in ready["servers"]] == [("tools", "legacy")]
+    assert ready["listening"] == ["unix:/s"]
+    assert core.told("initial_state") == [{"type": "initial_state", "state": {"x": 0}}]
 
 
 @pytest.mark.parametrize("step", ["start", "tools"])
@@ -103,7 +106,7 @@ def test_the_end_waits_for_connections_then_takes_the_state_and_counts() -> None
     core.reply({"state": {"x": 1}})
     assert core.told("final_state") == [{"type": "final_state", "state": {"x": 1}}]
     assert core.told("end") == [{"type": "end", "count": 4}]
-    assert core.actions[-1] == EndEnvironment()
+    assert core.actions.count(EndInput("tools")) == 1
     assert [e["value"] for e in core.events("tool_finish")] == [1, 2]
     core.die()
     assert core.told("trouble") == []

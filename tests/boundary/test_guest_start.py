@@ -68,7 +68,7 @@ def imported_by(*argv: str, **run: Any) -> set[str]:
 def test_a_recorder_imports_nothing_dear(bench: Any) -> None:
     begin = {
         "type": "begin",
-        "listen": f"unix:{bench.directory}/s",
+        "listen": [f"unix:{bench.directory}/s"],
         "tokens": {"agent": "a", "status": "s"},
         "trial": {"trial_id": "t", "seed": 1, "task": {}},
         "contract": {"max_tool_calls": None, "forbidden_tools": [], "max_calls_per_tool": {}},
@@ -79,6 +79,23 @@ def test_a_recorder_imports_nothing_dear(bench: Any) -> None:
     modules = imported_by("recorder", "--toolset", "world:make", "--root", str(bench.directory), input=frames)
     assert {"arci.boundary.loop", "arci.faults.plan", "arci.boundary.toolset"} <= modules
     assert modules & TOO_DEAR == set()
+
+
+def test_a_recorder_of_servers_imports_nothing_dear(bench: Any) -> None:
+    begin = {
+        "type": "begin",
+        "listen": [f"unix:{bench.directory}/s"],
+        "tokens": {"agent": "a", "status": "s", "environment": "e"},
+        "servers": [bench.server("one", "true")],
+        "trial": {"trial_id": "t", "seed": 1, "task": {}},
+        "contract": {"max_tool_calls": None, "forbidden_tools": [], "max_calls_per_tool": {}},
+        "budgets": {"max_tool_calls": 1, "max_model_steps": 1, "tool_seconds": 9, "setup_seconds": 60},
+        "faults": [],
+    }
+    frames = json.dumps(begin).encode() + b"\n" + json.dumps({"type": "agent_gone"}).encode() + b"\n"
+    modules = imported_by("recorder", "--root", str(bench.directory), input=frames)
+    assert {"arci.boundary.server", "arci.boundary.launch_server"} <= modules
+    assert modules & (TOO_DEAR - {"ctypes"}) == set()  # that one by the child, on its way to its exec
 
 
 def test_a_worker_imports_nothing_dear_before_the_users_module(bench: Any) -> None:

@@ -145,7 +145,7 @@ def test_a_custom_fault_is_loaded_from_the_users_code(bench: Any) -> None:
 AS_INIT = """
 import os, sys
 from arci.boundary.environment import Pipes
-from arci.boundary.process import ProcessPort
+from arci.boundary.processes import Processes
 
 release, hold = os.pipe()
 
@@ -160,7 +160,8 @@ def child(code):
 
 
 environment = child(7)
-port = ProcessPort(Pipes(environment, *(os.open(os.devnull, os.O_RDWR) for _ in range(3))))
+port = Processes(None)
+port.adopt("tools", Pipes(environment, *(os.open(os.devnull, os.O_RDWR) for _ in range(3))))
 os.getpid = lambda: 1
 assert port.reap() == []
 for n in range(3):
@@ -168,10 +169,10 @@ for n in range(3):
     if pid == 0:
         os._exit(0)
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-assert port.reap() == [] and port.is_alive
+assert port.reap() == [] and port.patience_s is not None
 os.close(hold)
 os.waitid(os.P_PID, environment, os.WEXITED | os.WNOWAIT)
-print(port.reap(), port.is_alive)
+print(port.reap(), port.patience_s)
 try:
     os.waitpid(-1, os.WNOHANG)
 except ChildProcessError:
@@ -181,7 +182,7 @@ except ChildProcessError:
 
 def test_as_pid_1_it_collects_every_orphan_and_tells_of_the_environment_alone() -> None:
     found = subprocess.run([sys.executable, "-c", AS_INIT], capture_output=True, text=True, check=False)
-    assert (found.stdout, found.stderr) == ("[EnvironmentEnded('exit status 7',)] False\nnobody is left\n", "")
+    assert (found.stdout, found.stderr) == ("[Ended('exit status 7', 'tools')] None\nnobody is left\n", "")
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give the environment another uid")

@@ -75,7 +75,7 @@ def successes(name: str, workdir: Path, monkeypatch: pytest.MonkeyPatch) -> dict
     descriptor, manifest = loaded(name)
     monkeypatch.setenv("ARCI_WORKDIR", str(workdir))
     project = descriptor.root / manifest.project_source
-    make, judge = function(project, manifest.environment.ref), function(project, str(manifest.grader.ref))
+    make, judge = function(project, str(manifest.environment.ref)), function(project, str(manifest.grader.ref))
     agents = {arm: function(descriptor.root / spec.source, str(spec.ref)) for arm, spec in manifest.arms.items()}
     counts = {(c.id, arm): 0 for c in manifest.conditions for arm in manifest.arms}
     for trial in schedule(manifest):
@@ -106,7 +106,7 @@ def test_the_retry_agents_pass_as_often_as_promised(
 
 def test_the_seeds_of_the_retry_experiment_hold_the_known_worlds() -> None:
     descriptor, manifest = loaded("retry_agent/a-vs-b.yaml")
-    make = function(descriptor.root / "world", manifest.environment.ref)
+    make = function(descriptor.root / "world", str(manifest.environment.ref))
     worlds = [make(manifest.tasks[0].value, 12000 + index) for index in range(200)]
     assert sum(bool(world.reservations) for world in worlds) == 135
     assert sum(world.transient_failures == 4 for world in worlds) == 8
