@@ -33,6 +33,7 @@ lint: venv
 	MYPYPATH=examples/python_sdk/agent:examples/pydantic_ai/agent $(BIN)/mypy --explicit-package-bases examples
 	MYPYPATH=tests:tests/unit $(BIN)/mypy tests/*.py tests/unit
 	MYPYPATH=tests:tests/docker $(BIN)/mypy tests/docker
+	MYPYPATH=tests $(BIN)/mypy tests/matrix/*.py tests/matrix/world/*.py
 	MYPYPATH=tests/servers/agent $(BIN)/mypy --explicit-package-bases tests/servers
 	MYPYPATH=tests:tests/boundary $(BIN)/mypy tests/boundary
 

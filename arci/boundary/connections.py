@@ -130,7 +130,8 @@ class Connections:
         connection = self._open.get(id)
         if connection is not None:
             self._end_input(connection)
-            self._forget(connection)
+            if connection.is_open:  # what ends with its input may have closed it
+                self._forget(connection)
 
     def answered(self, connection: Connection) -> None:
         """Something that was asked over it is over."""

@@ -81,6 +81,7 @@ class Ending:
         if self._setup.is_ready:
             self._snapshots.take(self._terms.tool_s, self._asked)
         else:
+            self._setup.fail("")  # too late to become ready
             self._asked(None)
 
     def _asked(self, states: States) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from arci.boundary.http_exchange import Exchange
 from arci.wire.http_request import Body, Head, RequestDecoder
-from arci.wire.http_response import CONTINUE, response
+from arci.wire.http_response import CONTINUE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
 
     from arci.boundary.connections import Connection
     from arci.boundary.intake import Intake
-    from arci.wire.http_response import Fields
 
     Answered = Callable[[Connection], None]
 
@@ -24,23 +24,6 @@ __all__ = ["Exchange", "HttpTalk"]
 
 MOST_UNDER_WAY = 100
 """Requests of one connection that may wait for their responses; one more ends what is read from it."""
-
-
-class Exchange:
-    """One request and its response. Whoever is asked answers once, at once or later."""
-
-    __slots__ = ("_talk", "data", "fields", "head", "is_accepted")
-
-    def __init__(self, head: Optional[Head], talk: HttpTalk) -> None:
-        self.head = head
-        self.fields: Fields = ()  # of the response, besides its own
-        self.data: Optional[bytes] = None  # the response, once it is there
-        self.is_accepted = False  # its body is to be read
-        self._talk = talk
-
-    def respond(self, status: int, body: bytes = b"") -> None:
-        if self.data is None:
-            self._talk.respond(self, status, body)
 
 
 class HttpTalk:
@@ -79,22 +62,35 @@ class HttpTalk:
         self._invite()
 
     def ended(self) -> None:
+        """The client sends no more: whoever answers piece by piece takes it for a hang-up, as web servers do."""
         if not self._is_last and not self._decoder.is_between:
             self.connection.bad_frame("ended within a request")
+        self._hang_up()
 
     def closed(self) -> None:
+        self._hang_up()
         self._waiting.clear()
 
-    def respond(self, exchange: Exchange, status: int, body: bytes) -> None:
+    # What exchanges ask
+
+    def is_refused_unread(self, exchange: Exchange) -> bool:
+        """It is answered before its body is read: nothing after it is."""
         head = exchange.head
-        if not exchange.is_accepted and (head is None or head.has_body or not head.keeps_alive):
-            self._stop()  # its body is not read, so nothing after it is
-        closes = head is None or not head.keeps_alive or (self._is_last and exchange is self._waiting[-1])
-        shows_body = head is None or head.method != "HEAD"
-        data = response(status, body, exchange.fields, closes=closes)
-        exchange.data = data if shows_body else data[: len(data) - len(body)]
+        if exchange.is_accepted or not (head is None or head.has_body or not head.keeps_alive):
+            return False
+        self._stop()
+        return True
+
+    def closes_with(self, exchange: Exchange) -> bool:
+        """Whether its response is the last."""
+        head = exchange.head
+        return head is None or not head.keeps_alive or (self._is_last and exchange is self._waiting[-1])
+
+    def progressed(self, exchange: Exchange) -> None:
+        """There is something to send, or its response is over."""
         self._flush()
-        self._answered(self.connection)
+        if exchange.is_over:
+            self._answered(self.connection)
 
     def _open(self, head: Optional[Head]) -> Exchange:
         exchange = Exchange(head, self)
@@ -128,18 +124,23 @@ class HttpTalk:
                 return
             self._site.take(self.connection, exchange, body)
             del self._parked[0]
+            if self.connection.has_ended:
+                exchange.hang_up()
 
     def _failed(self, status: int, detail: str, exchange: Optional[Exchange] = None) -> None:
         self.connection.bad_frame(detail)
         self._stop()
         exchange = exchange or self._current or self._open(None)
-        if exchange.data is None:
-            exchange.is_accepted = True
-            exchange.respond(status)
+        exchange.is_accepted = True
+        exchange.respond(status)
 
     def _stop(self) -> None:
         self._is_last = True
         self._decoder.stop()
+
+    def _hang_up(self) -> None:
+        for exchange in list(self._waiting):
+            exchange.hang_up()
 
     def _invite(self) -> None:
         """Tell a client that waits for it to send its body, once everything before it is answered."""
@@ -151,8 +152,25 @@ class HttpTalk:
                 self.connection.send(CONTINUE)
 
     def _flush(self) -> None:
-        while self._waiting and self._waiting[0].data is not None:
-            self.connection.send(self._waiting.pop(0).data or b"")
+        while self._waiting:
+            first = self._waiting[0]
+            if first.unsent:
+                self.connection.send(first.take_unsent())
+            if not first.is_over:
+                break
+            self._waiting.pop(0)
+            if first.is_last:
+                self._drop_rest()
         if self._is_last and not self._waiting:
             self.connection.end_output()
         self._invite()
+
+    def _drop_rest(self) -> None:
+        """The connection ends within or after the response that was sent last: those behind it get none."""
+        self._stop()
+        dropped, self._waiting = self._waiting, []
+        for exchange in dropped:
+            exchange.hang_up()
+            if not exchange.is_over:
+                exchange.is_over = True
+                self._answered(self.connection)

@@ -29,39 +29,63 @@ def start_process(launch: Launch, uid: Optional[int]) -> Union[Pipes, str]:
     answers, reply = os.pipe()
     stderr, log = os.pipe()
     told, tell = os.pipe()
-    pid = os.fork()
+    problem, pid = "", None
+    try:
+        pid = os.fork()
+    except OSError as error:
+        problem = f"fork: {_in_words(error)}"
     if pid == 0:
-        step = ["fork", ""]
-        try:
-            _become(launch, uid, (requests, reply, log), tell, step)
-        except BaseException as error:
-            _report(tell, step, error)
-        finally:
-            os._exit(_EXEC_FAILED)
+        _be_server(launch, uid, (requests, reply, log), tell)
     for fd in (requests, reply, log, tell):
         os.close(fd)
-    problem = _read_all(told)
+    problem = problem or _read_all(told)
     os.close(told)
-    if not problem:
+    if pid is not None and not problem:
         return Pipes(pid, ask, answers, stderr)
-    os.waitpid(pid, 0)
+    if pid is not None:
+        os.waitpid(pid, 0)
     for fd in (ask, answers, stderr):
         os.close(fd)
     return problem
 
 
 def kill_all_of(uid: int) -> None:
-    """KILL every process of a user id that is no other's, from within one of them: no capability is needed for it."""
-    pid = os.fork()
+    """KILL every process of a user id that is no other's."""
+    try:
+        pid = os.fork()
+    except OSError:
+        _kill_each_of(uid)  # they may have left no number for one more
+        return
     if pid == 0:
         try:
             os.setgroups([])
             os.setgid(uid)
             os.setuid(uid)
-            os.kill(-1, _KILL)  # all that this user may signal, but not itself
+            os.kill(-1, _KILL)  # all that this user may signal, at one stroke, but not itself
         finally:
             os._exit(0)
     os.waitpid(pid, 0)
+
+
+def _kill_each_of(uid: int) -> None:
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                if os.stat(f"/proc/{name}").st_uid == uid:
+                    os.kill(int(name), _KILL)
+            except OSError:
+                continue  # it has ended meanwhile
+
+
+def _be_server(launch: Launch, uid: Optional[int], streams: Tuple[int, int, int], tell: int) -> None:
+    """The child. Does not return."""
+    step = ["start", launch.process]
+    try:
+        _become(launch, uid, streams, tell, step)
+    except BaseException as error:
+        _report(tell, step, error)
+    finally:
+        os._exit(_EXEC_FAILED)
 
 
 def _become(launch: Launch, uid: Optional[int], streams: Tuple[int, int, int], tell: int, step: list[str]) -> None:
@@ -133,10 +157,14 @@ def _write(path: str, data: bytes) -> None:
 
 
 def _report(tell: int, step: list[str], error: BaseException) -> None:
-    """errno and its words, and what it was about."""
-    number = error.errno if isinstance(error, OSError) else None
-    words = f"{os.strerror(number)} (errno {number})" if number is not None else f"{type(error).__name__}: {error}"
-    os.write(tell, f"{step[0]} {step[1]!r}: {words}".encode("utf-8", "backslashreplace")[:4000])
+    """What was being tried, on what, and why it failed."""
+    os.write(tell, f"{step[0]} {step[1]!r}: {_in_words(error)}".encode("utf-8", "backslashreplace")[:4000])
+
+
+def _in_words(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.errno is not None:
+        return f"{os.strerror(error.errno)} (errno {error.errno})"
+    return f"{type(error).__name__}: {error}"
 
 
 def _read_all(fd: int) -> str:

@@ -149,11 +149,14 @@ class Processes:
             return self._uid
 
     def _sweep(self, name: str) -> None:
-        """Kill whatever still runs under the user id of that process."""
-        if name in self._uids:
+        """Kill whatever still runs under the user id of that process, unless another of ours lives under it: a snapshot
+        before the agent runs under its server's."""
+        uid = self._uids.get(name)
+        others = [port for port in self._all if port.is_alive and port.name != name]
+        if uid is not None and all(self._uids.get(port.name) != uid for port in others):
             from arci.boundary.launch_server import kill_all_of
 
-            kill_all_of(self._uids[name])
+            kill_all_of(uid)
 
     def _collect_orphans(self) -> None:
         ours = {port.pid for port in self._all if port.is_alive}

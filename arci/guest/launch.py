@@ -10,6 +10,7 @@ GUESTS = {
     "recorder": "arci.boundary.recorder",
     "worker": "arci.guest.worker",
     "grader": "arci.guest.grader",
+    "snapshot": "arci.guest.snapshot",
 }
 
 

@@ -177,15 +177,19 @@ async def _stop_servers(attempt: Attempt) -> None:
 
 
 async def read_files(pod: Pod, attempt: Attempt, phase: str) -> dict[str, Any]:
-    """Server -> `{"files": {path: {"text"} or {"base64"}}}` as they are now. What is refused is the environment's."""
+    """Server -> `{"files": {path: {"text"} or {"base64"}}}` as they are now. What is refused before the agent is the
+    environment's fault; afterwards the agent's, which could else void its own trial by a huge file."""
     states: dict[str, Any] = {}
     for server in file_servers(attempt.manifest.environment):
         with attempt.measure(phase):
             try:
                 states[server.name] = {"files": await _files(pod, server)}
             except EvidenceRefused as refusal:
-                reason = str(refusal).removeprefix("evidence: ")
-                attempt.conversation.trouble(Blame.ENVIRONMENT, f"{server.name}: snapshot: {reason}")
+                reason = f"{server.name}: snapshot: {str(refusal).removeprefix('evidence: ')}"
+                if phase == "ready":
+                    attempt.conversation.trouble(Blame.ENVIRONMENT, reason)
+                else:
+                    attempt.evidence_excess, states[server.name] = reason, {"files": {}}
             except tarfile.TarError as error:
                 attempt.conversation.trouble(Blame.ENGINE, f"{server.name}: an archive that cannot be read: {error}")
     return states

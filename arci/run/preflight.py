@@ -26,7 +26,9 @@ from arci.run.boundary_side import await_ready, close_boundary, open_boundary, s
 from arci.run.environment_side import end_environment, environment_path
 from arci.run.grading import grade_trial
 from arci.run.masking import SHORTEST_SECRET
+from arci.run.outside import outside_problems, pace_warnings, where
 from arci.run.setting import Setting, make_setting
+from arci.run.upstreams import ignore
 
 __all__ = ["preflight"]
 
@@ -45,18 +47,18 @@ async def preflight(
     """What was found, warnings included. SpecError naming everything that the descriptor must change; ArciError or
     EngineError if the place is not fit. Opens and closes `isolation`; call it before the run store is made."""
     setting = make_setting(manifest, os.environ if host_env is None else host_env)
-    where = str(manifest.volatile.get("descriptor", manifest.experiment_id))
-    problems = _secret_problems(setting, where)
+    place = where(manifest)
+    problems = [*_secret_problems(setting, place), *outside_problems(setting)]
     if problems:
         raise SpecError(problems)
     plan = RunPlan(run_id, manifest, 1)
     findings = await isolation.check(replace(plan, workers=workers))
     if findings.problems:
         raise ArciError("\n".join(findings.problems))
-    warnings = [*findings.warnings, *_secret_warnings(setting)]
+    warnings = [*findings.warnings, *_secret_warnings(setting), *pace_warnings(manifest, workers)]
     async with isolation.open(plan) as slots:
         for number, arm in enumerate(ARMS):
-            probe = _Probe(setting, where, _first_trial(manifest, arm), with_grader=number == 0)
+            probe = _Probe(setting, place, _first_trial(manifest, arm), with_grader=number == 0)
             await probe.run(slots)
             problems += probe.problems
             warnings += probe.warnings
@@ -70,13 +72,13 @@ def _first_trial(manifest: Manifest, arm: str) -> Trial:
     return replace(trial, trial_id=f"preflight:{arm}", pair_id="preflight")
 
 
-def _secret_problems(setting: Setting, where: str) -> list[Problem]:
+def _secret_problems(setting: Setting, place: str) -> list[Problem]:
     problems = []
     for arm in setting.manifest.arms.values():
         for name, host_name in arm.secret_env.items():
             if host_name not in setting.host_env:
                 message = f"takes the host's variable {host_name!r}, which is not set; it must be"
-                problems.append(Problem(where, f"{arm.name}.env.{name}", message, f"export {host_name}=..."))
+                problems.append(Problem(place, f"{arm.name}.env.{name}", message, f"export {host_name}=..."))
     return problems
 
 
@@ -92,12 +94,13 @@ def _secret_warnings(setting: Setting) -> list[str]:
 class _Probe:
     """The start of one arm, and what is wrong with it."""
 
-    def __init__(self, setting: Setting, where: str, trial: Trial, *, with_grader: bool) -> None:
+    def __init__(self, setting: Setting, place: str, trial: Trial, *, with_grader: bool) -> None:
         self.problems: list[Problem] = []
         self.warnings: list[str] = []
         self._setting = setting
-        self._where = where
+        self._place = place
         self._attempt = Attempt(trial, setting.manifest, 1)
+        self._attempt.conversation.on_upstream = ignore  # a command may be quick; nothing is called for it
         self._with_grader = with_grader
 
     async def run(self, slots: Slots) -> None:
@@ -116,11 +119,11 @@ class _Probe:
         if self._is_spoilt() or channel is None:
             return
         agent = await start_agent(pod, attempt, self._setting, group)
-        if agent is not None and attempt.arm.kind == "python":
+        if agent is not None:
             await await_import(attempt)
         await end_agent(pod, attempt, agent)
         self._judge_agent()
-        if self._is_spoilt():
+        if self._is_spoilt(agent_ran=True):
             return
         await seal(attempt, channel)
         await end_environment(pod, attempt)
@@ -129,11 +132,16 @@ class _Probe:
             await self._grade(pod, group)
         await close_boundary(attempt, channel)
 
-    def _is_spoilt(self) -> bool:
-        """True after a problem of the user's; raises for one of ours or the machine's."""
+    def _is_spoilt(self, *, agent_ran: bool = False) -> bool:
+        """True after a problem of the user's; raises for one of ours or the machine's.
+
+        `agent_ran`: a server that died while a command ran was perhaps killed by it, which is the trials' matter.
+        """
         for trouble in self._attempt.conversation.troubles:
             if trouble.blame is not Blame.ENVIRONMENT:
                 raise ArciError(f"preflight of {self._attempt.arm.name}: {trouble.detail}{_quoted(trouble.stderr)}")
+            if agent_ran and trouble.server is not None and self._attempt.arm.kind == "command":
+                continue
             path = environment_path(self._setting.manifest.environment, trouble.server)
             self._complain(path, f"{trouble.detail}{_quoted(trouble.stderr)}")
         return bool(self.problems)
@@ -176,7 +184,7 @@ class _Probe:
             self.warnings.append(f"preflight: {name} has no answer for an untouched environment: {said}")
 
     def _complain(self, path: str, message: str) -> None:
-        self.problems.append(Problem(self._where, path, message))
+        self.problems.append(Problem(self._place, path, message))
 
 
 def _import_words(attempt: Attempt) -> str:

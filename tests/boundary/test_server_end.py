@@ -66,6 +66,15 @@ def test_a_trial_whose_servers_did_not_start_ends_without_asking_them() -> None:
     assert len(fleet.told("end")) == 1
 
 
+def test_a_server_that_becomes_ready_after_the_agent_has_gone_is_ready_for_nobody() -> None:
+    fleet = Fleet().start()
+    fleet.agent_gone()
+    fleet.shake()
+    assert fleet.told("ready") == []
+    fleet.end()
+    assert (fleet.told("trouble"), len(fleet.told("end"))) == ([], 1)
+
+
 # The order of stopping
 
 

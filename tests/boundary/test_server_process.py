@@ -17,7 +17,8 @@ import pytest
 from small_host import DEADLINE_S, PYTHON, Client, Recorder
 from small_server import SERVER
 
-from arci.boundary.message import Ended, Launch
+from arci.boundary.launch_server import kill_all_of
+from arci.boundary.message import Ended, Launch, LaunchFailed
 from arci.boundary.processes import Processes
 
 UID = 54321
@@ -218,6 +219,53 @@ def test_what_has_left_the_group_ends_too_where_a_server_has_a_user_id_of_its_ow
     value(client(recorder), "hold", fifo=str(fifo))
     recorder.finish()
     wait_for_end(held)
+
+
+@needs_users
+def test_a_server_that_has_used_up_all_process_numbers_is_killed_all_the_same(monkeypatch: Any) -> None:
+    def no_fork() -> int:
+        raise BlockingIOError(11, "no process number is left")
+
+    assert SHARED is not None
+    running = subprocess.Popen([SHARED, "-c", "import signal; signal.pause()"], user=UID - 3, group=UID - 3, cwd="/")
+    monkeypatch.setattr(os, "fork", no_fork)
+    kill_all_of(UID - 3)
+    assert running.wait(DEADLINE_S) == -9
+
+
+@needs_users
+def test_a_snapshot_that_ends_under_the_user_id_of_its_server_leaves_it_alive(tmp_path: Path) -> None:
+    for directory in (tmp_path, *tmp_path.parents[:2]):
+        directory.chmod(directory.stat().st_mode | 0o055)
+    processes = Processes(UID - 4)
+    assert processes.launch(Launch("one", ["cat"], {}, str(tmp_path), number=0)) == []
+    assert processes.launch(Launch("one/snapshot", ["true"], {}, str(tmp_path), number=0)) == []
+    pump = Pump(processes)
+    pump.until(lambda: bool(pump.ended))
+    assert pump.ended == [Ended("one/snapshot", "exit status 0")]
+    processes.ask("one", b"still here")
+    processes.end_input("one")
+    pump.until(lambda: len(pump.ended) == 2)
+    assert pump.ended[1:] == [Ended("one", "exit status 0")]
+
+
+def test_a_server_for_which_no_process_number_is_left_is_told(monkeypatch: Any, tmp_path: Path) -> None:
+    def no_fork() -> int:
+        raise BlockingIOError(11, "no process number is left")
+
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    monkeypatch.setattr(os, "fork", no_fork)
+    failed = Processes(None).launch(Launch("small", ["true"], {}, str(tmp_path), number=0))
+    assert failed == [LaunchFailed("small", "fork: Resource temporarily unavailable (errno 11)")]
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_nothing_is_read_of_servers_while_their_answers_are_not_taken(tmp_path: Path) -> None:
+    processes = Processes(None)
+    assert processes.launch(Launch("small", ["cat"], {}, str(tmp_path), number=0)) == []
+    assert len(processes.interests(False)) == len(processes.interests(True)) + 1
+    processes.end()
+    assert processes.patience_s is None
 
 
 def test_servers_end_when_the_recorder_is_killed(bench: Any) -> None:

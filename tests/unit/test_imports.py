@@ -25,6 +25,7 @@ FLOORS: dict[str, int] = {
     "store": 3,
     "run": 4,
     "gate": 5,
+    "bundle": 6,
     "diagnose": 6,
     "report": 7,
     "sealing": 8,

@@ -174,7 +174,7 @@ async def test_a_recorder_that_tells_no_state_of_a_server_is_a_harness_error(mon
 
 
 @pytest.mark.parametrize("size", [evidence.MOST_FILE_BYTES + 1, evidence.MOST_ARCHIVE_BYTES + 1])
-async def test_files_over_the_caps_are_the_environments_error_before_and_after(size: int) -> None:
+async def test_files_over_the_caps_are_the_environments_error_before_and_the_agents_failure_after(size: int) -> None:
     async def floods(pipes: GuestPipes) -> Exit:
         pipes.files[f"{pipes.workdir}/big"] = b"x" * size
         return Exit(0)
@@ -183,9 +183,9 @@ async def test_files_over_the_caps_are_the_environments_error_before_and_after(s
         await pipes.board.flag("agent ended").wait()
         return await floods(pipes)
 
-    for server in (floods, floods_late):
+    for server, expected in ((floods, "ERROR environment environment"), (floods_late, "FAIL evidence agent")):
         result = await make_trial(scripted(environment=server), experiment(keeps("big")))
-        assert outcome(result) == "ERROR environment environment"
+        assert outcome(result) == expected
         assert "files: snapshot: " in result.record["detail"]
 
 
