@@ -1,7 +1,7 @@
 """An MCP client of raw frames, standard library only, that does its task in the odd way that the task names.
 
-odd_agent.py TASK_FILE HOW. HOW is `honest` (the task is done plainly) or `odd`. What is not as it should be ends it with
-an AssertionError. The task is to call `do` once.
+odd_agent.py TASK_FILE HOW. HOW is `honest` (the task is done plainly) or `odd`. What is not as it should be ends it
+with an AssertionError. The task is to call `do` once.
 """
 
 from __future__ import annotations
@@ -267,7 +267,7 @@ def never_ends() -> None:
 
 
 def main() -> None:
-    with open(sys.argv[1], encoding="utf-8") as file:
+    with open(sys.argv[1], encoding="utf-8") as file:  # noqa: PTH123  (pathlib is not cheap)
         way = json.load(file)["way"]
     globals()[way.replace("-", "_") if sys.argv[2] == "odd" else "honest"]()
     sys.stdout.flush()

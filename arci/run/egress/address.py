@@ -1,4 +1,4 @@
-"""The base URL of an upstream, taken apart once and by one strict grammar: no second parser reads it otherwise. Pure."""
+"""The base URL of an upstream, taken apart once and by one strict grammar: no second parser can differ. Pure."""
 
 from __future__ import annotations
 

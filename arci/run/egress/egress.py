@@ -14,10 +14,12 @@ from arci.run.egress.allowances import read_allowances
 from arci.run.egress.check import upstream_problems
 from arci.run.egress.clock import Clock
 from arci.run.egress.exchange import Line
+from arci.run.egress.once import Reply
 from arci.run.egress.outbox import Outbox, Send
 from arci.run.egress.pacing import Pace
 from arci.run.egress.permission import check_permitted
 from arci.run.egress.proxy import CA_VARIABLE, PROXY_VARIABLE, proxy_of
+from arci.run.egress.routes import outgoing
 from arci.run.egress.trial import TrialEgress
 from arci.run.egress.turnstile import Turnstile
 from arci.run.egress.upstream import Upstream, upstreams_of
@@ -30,6 +32,8 @@ __all__ = ["Egress", "open_egress"]
 
 _FLUSH_S = 5.0
 """How long the last frame may take to be written when a trial is over."""
+_VERSIONS = {"anthropic": (("anthropic-version", "2023-06-01"),)}
+"""What an SDK says by itself and this API demands."""
 
 
 class Egress:
@@ -56,6 +60,18 @@ class Egress:
                     outbox.close()
                     writing.cancel_scope.shield = True
                     writing.cancel_scope.deadline = anyio.current_time() + _FLUSH_S
+
+    async def ask(self, upstream: str, method: str, path: str, body: str = "") -> Reply:
+        """One request outside any trial and its budget (preflight), with a JSON body. CallFailed as for a trial's.
+
+        `path` is below the upstream's base URL. KeyError for an upstream that is not declared.
+        """
+        line, reply = self._lines[upstream], Reply()
+        headers = [("content-type", "application/json"), *_VERSIONS.get(line.upstream.kind, ())]
+        request = outgoing(line.upstream, method, path, headers, body)
+        line.tally.requests += 1
+        await line.call(request, reply, lambda seconds: None)
+        return reply
 
     def facts(self) -> dict[str, dict[str, Any]]:
         """Upstream -> what was asked of it so far, as `tally.Tally` names it."""

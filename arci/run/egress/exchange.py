@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from arci.run.egress.answer import Answer
 from arci.run.egress.clock import Clock
 from arci.run.egress.failure import CallFailed, Failure
 from arci.run.egress.resending import LONGEST_WAIT_S, MOST_RESENDS, RESENT, THROTTLES, backoff_s, retry_after_s
@@ -14,6 +13,9 @@ from arci.run.egress.routes import Outgoing
 from arci.run.egress.tally import Tally
 from arci.run.egress.turnstile import Turnstile
 from arci.run.egress.upstream import Upstream
+
+if TYPE_CHECKING:
+    from arci.run.egress.answer import Answer
 
 __all__ = ["Line", "Receiver"]
 
@@ -112,8 +114,6 @@ class Line:
 
     async def _hand_on(self, answer: Answer, receiver: Receiver) -> None:
         self.tally.throttled += answer.status in THROTTLES
-        if answer.status < 200:
-            raise CallFailed(Failure("protocol", f"the answer has the status {answer.status}, which was not asked for"))
         if answer.status in RESENT or (answer.status == 401 and self._key is not None):
             await self._set_aside(answer)
         await receiver.head(answer.status, answer.headers)
