@@ -26,12 +26,22 @@ pytestmark = pytest.mark.anyio
 Members = dict[str, bytes]
 
 
+@pytest.fixture(autouse=True)
+def _private_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    private = tmp_path / "private"
+    private.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(private))
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
 def refused(bundle: Path) -> str:
     """Why it is refused; nothing may be left in the directory for temporary files."""
-    before = set(os.listdir(tempfile.gettempdir()))
     with pytest.raises(BundleError) as caught, read_bundle(bundle):
         pass
-    assert not {n for n in set(os.listdir(tempfile.gettempdir())) - before if n.startswith("arci-bundle-")}
+    assert names(Path(tempfile.gettempdir())) == []
     assert str(caught.value).startswith(f"{bundle}: ")
     return caught.value.message
 
@@ -52,7 +62,7 @@ async def test_the_same_trial_gives_the_same_bytes_and_no_path_of_this_machine(t
     await write_bundle(next((tmp_path / "runs").iterdir()), TRIAL, bundle, key=KEY)
     assert bundle.read_bytes() == first
     assert str(tmp_path).encode() not in first
-    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+    assert names(tmp_path) == ["failure.arci", "private", "project", "runs"]
 
 
 async def test_a_trial_that_is_not_there_leaves_no_file(tmp_path: Path) -> None:
@@ -64,7 +74,7 @@ async def test_a_trial_that_is_not_there_leaves_no_file(tmp_path: Path) -> None:
 async def test_a_process_run_has_no_images_to_refer_to(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no images"):
         await write_bundle(process_run(tmp_path), TRIAL, tmp_path / "out.arci", embed=False, key=KEY)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["project", "runs"]
+    assert names(tmp_path) == ["private", "project", "runs"]
 
 
 @pytest.mark.parametrize("damage", ["record.json", "events.jsonl", "manifest.json", "logs/", "source.tar.zst"])
@@ -220,9 +230,7 @@ async def test_what_a_bundle_says_of_itself_is_checked(document: dict[str, Any],
     assert reason in refused(bundle)
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"{}", b"[]\n", b"\xff\n", b'{"format":"arci.bundle/1"} \n', b"[" * 9999 + b"\n"]
-)
+@pytest.mark.parametrize("data", [b"", b"[]\n", b"\xff\n", b'{"format":"arci.bundle/1"} \n', b"[" * 9999 + b"\n"])
 async def test_a_document_that_is_none_is_refused(data: bytes, tmp_path: Path) -> None:
     bundle = await process_bundle(tmp_path)
     rebuild(bundle, {**members_of(bundle), "bundle.json": data})

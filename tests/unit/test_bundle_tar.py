@@ -7,6 +7,7 @@ import os
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -94,7 +95,7 @@ def test_what_was_written_comes_back_and_any_tar_reads_it(
     ],
 )
 def test_nothing_but_a_plain_file_of_a_known_name_is_a_member(
-    attributes: dict[str, object], reason: str, tmp_path: Path
+    attributes: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
     """N43, N44: refused from the header alone; nothing is unpacked to find out."""
     with pytest.raises(BundleError, match=reason):

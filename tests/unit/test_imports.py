@@ -29,6 +29,7 @@ FLOORS: dict[str, int] = {
     "diagnose": 6,
     "report": 7,
     "sealing": 8,
+    "steps": 8,
     "api": 8,
     "doctor": 8,
     "live": 8,

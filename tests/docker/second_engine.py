@@ -1,0 +1,98 @@
+"""Another machine, as far as an engine goes: a second, empty dockerd without any network. Import the fixture to use it.
+
+    from second_engine import second_engine  # noqa: F401
+
+It lives in a network namespace of its own, so it can neither reach anything nor touch the rules of this machine's.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from arci.isolation.docker.engine import Engine
+
+__all__ = ["SecondEngine", "second_engine"]
+
+_START_S = 60.0
+_STOP_S = 30.0
+
+
+@dataclass(frozen=True)
+class SecondEngine:
+    """`url` is what `DOCKER_HOST` takes."""
+
+    url: str
+
+    async def connect(self, monkeypatch: pytest.MonkeyPatch) -> Engine:
+        """A client of it, found as the command line would find it."""
+        from arci.isolation.docker.engine import connect
+
+        with monkeypatch.context() as patch:
+            patch.setenv("DOCKER_HOST", self.url)
+            return await connect()
+
+
+@pytest.fixture(scope="session")
+def second_engine(engine: Engine) -> Iterator[SecondEngine]:
+    """Empty when the session begins, gone with everything in it at its end. Skips where none may be started."""
+    missing = [name for name in ("dockerd", "docker", "setpriv", "unshare", "umount") if shutil.which(name) is None]
+    if missing or os.geteuid() != 0:
+        pytest.skip(f"a second engine takes root and {', '.join(missing) or 'nothing more'}")
+    driver = engine.api.info()["Driver"]
+    # Below the root's own file system: a socket's path must be short, and an overlay cannot lie on an overlay.
+    root = Path(tempfile.mkdtemp(prefix="arci-dockerd-", dir="/var/tmp"))
+    try:
+        with _running(root, driver):
+            yield SecondEngine(f"unix://{root / 'sock'}")
+    finally:
+        _remove(root)
+
+
+@contextmanager
+def _running(root: Path, driver: str) -> Iterator[None]:
+    # Should this process be killed, the kernel ends the engine, too.
+    argv = ["setpriv", "--pdeathsig", "TERM", "unshare", "--net", "dockerd"]
+    argv += ["--data-root", str(root / "data"), "--exec-root", str(root / "exec")]
+    argv += ["--pidfile", str(root / "pid"), "--host", f"unix://{root / 'sock'}", "--storage-driver", driver]
+    argv += ["--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--log-level=warn"]
+    environment = {k: v for k, v in os.environ.items() if not k.upper().endswith("_PROXY") and k != "DOCKER_HOST"}
+    with (root / "log").open("wb") as log:
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
+        try:
+            _await(process, root)
+            yield
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(_STOP_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _await(process: subprocess.Popen[bytes], root: Path) -> None:
+    end = time.monotonic() + _START_S
+    version = ["docker", "--host", f"unix://{root / 'sock'}", "version"]
+    while subprocess.run(version, capture_output=True, check=False).returncode != 0:
+        if process.poll() is not None or time.monotonic() > end:
+            said = (root / "log").read_text(errors="replace")[-3000:]
+            pytest.fail(f"the second engine does not answer:\n{said}")
+        time.sleep(0.2)
+
+
+def _remove(root: Path) -> None:
+    mounts = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    for mount in sorted((m for m in mounts if m.startswith(f"{root}/")), reverse=True):
+        subprocess.run(["umount", "--lazy", mount], check=True)
+    shutil.rmtree(root)
