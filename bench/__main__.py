@@ -1,4 +1,5 @@
-"""`python -m bench`: trials per second of both back ends as ratios to the bare engine, in one run on one machine.
+"""`python -m bench`: trials per second of both back ends as ratios to the bare engine, in one run on one machine; those
+of command agents; what guests cost to start.
 
 Prints a table and writes `build/bench.json`. Rounds of ours and of the bare engine alternate, so that a drift of the
 machine falls on both; the median round counts.
@@ -23,8 +24,10 @@ from arci.api import Job, RunOptions, check, default_workers, load, place, resol
 from arci.store.reader import read_run
 from bench.bare_engine import bare_trials_per_s
 from bench.importtime import GUESTS, start_up
+from bench.recorder_cpu import MOST_MS, ready_cpu_ms, ready_imports
 
 EXAMPLE = Path("examples/retry_agent/a-vs-a.yaml")
+COMMAND = Path("bench/command/arci.yaml")
 PHASES = ("create", "start", "ready", "agent", "seal", "grade")
 
 
@@ -34,9 +37,9 @@ def cpu_s() -> float:
     return sum(u.ru_utime + u.ru_stime for u in used)
 
 
-async def prepared(backend: str, trials: int, workers: int, out: Path) -> Job:
+async def prepared(backend: str, trials: int, workers: int, out: Path, example: Path = EXAMPLE) -> Job:
     """The experiment, sealed and checked: everything before trial 1."""
-    job = Job(RunOptions(EXAMPLE, backend, max(1, trials // 2), out, workers, force=True))
+    job = Job(RunOptions(example, backend, max(1, trials // 2), out, workers, force=True))
     for step in (load, place, resolve_and_seal, check):
         job = await step(job)
     return job
@@ -109,13 +112,23 @@ async def removal_s(engine: Any, image: Any, job: Job) -> float:
     return time.perf_counter() - begun
 
 
-async def process_alone(trials: int, workers: int, rounds: int, out: Path) -> dict[str, Any]:
-    job = await prepared("process", trials, workers, out)
-    runs = [await measured(job) for _ in range(rounds)]
+async def alone(backend: str, example: Path, options: argparse.Namespace, out: Path) -> dict[str, Any]:
+    """The median of the rounds of one experiment."""
+    job = await prepared(backend, options.trials, options.workers, out, example)
+    runs = [await measured(job) for _ in range(options.rounds)]
     return {
         "trials_per_s": round(statistics.median(r["trials_per_s"] for r in runs), 3),
         "cpu_s_per_trial": round(statistics.median(r["cpu_s_per_trial"] for r in runs), 4),
         "phases_s": {name: round(statistics.median(r["phases_s"][name] for r in runs), 4) for name in PHASES},
+    }
+
+
+def recorder_cpu() -> dict[str, Any]:
+    """CPU milliseconds of a recorder until it is ready."""
+    return {
+        "ready_cpu_ms": round(ready_cpu_ms("toolset"), 1),
+        "ready_with_server_cpu_ms": round(ready_cpu_ms("server"), 1),
+        "most_cpu_ms": MOST_MS,
     }
 
 
@@ -133,21 +146,27 @@ def help_s() -> float:
 
 def table(found: dict[str, Any]) -> str:
     """The result for people."""
-    docker, process = found["docker"], found["process"]
+    docker, process, command, recorder = (found[name] for name in ("docker", "process", "command", "recorder"))
     lines = [
         f"docker    {docker['trials_per_s']:6.2f} trials/s   {docker['ratio']:.2f} of the bare engine"
         f" ({found['engine']['trials_per_s']:.2f} trials/s of {found['guests']} empty containers)",
         f"process   {process['trials_per_s']:6.2f} trials/s   {process['cpu_s_per_trial']:.3f} CPU s per trial",
+        f"commands  {command['docker']['trials_per_s']:6.2f} trials/s on docker,"
+        f" {command['process']['trials_per_s']:.2f} as processes: a client of raw frames with five calls",
+        f"recorder ready in {recorder['ready_cpu_ms']:.1f} ms of CPU, with an MCP server in"
+        f" {recorder['ready_with_server_cpu_ms']:.1f} (at most {MOST_MS:g})",
         f"arci --help in {found['help_s']:.3f} s; {found['workers']} workers, {found['trials']} trials a round",
         "",
         "mean seconds by phase   " + "".join(f"{name:>9}" for name in (*PHASES, "remove")),
         "docker                  " + "".join(f"{docker['phases_s'][name]:9.3f}" for name in (*PHASES, "remove")),
         "process                 " + "".join(f"{process['phases_s'][name]:9.3f}" for name in PHASES) + "        -",
+        "command, docker         " + "".join(f"{command['docker']['phases_s'][name]:9.3f}" for name in PHASES),
         "",
     ]
-    for guest, facts in found["guests_importtime"].items():
+    started = {**found["guests_importtime"], "recorder, ready": recorder["imports"]}
+    for guest, facts in started.items():
         dearest = ", ".join(f"{name} {ms} ms" for name, ms in facts["dearest"].items())
-        lines.append(f"{guest:9} imports {facts['modules']:3} modules in {facts['total_ms']:5.1f} ms: {dearest}")
+        lines.append(f"{guest:15} imports {facts['modules']:3} modules in {facts['total_ms']:5.1f} ms: {dearest}")
     return "\n".join(lines)
 
 
@@ -155,10 +174,13 @@ async def bench(options: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory)
         found = await docker_and_engine(options.trials, options.workers, options.rounds, out)
-        process = await process_alone(options.trials, options.workers, options.rounds, out)
+        process = await alone("process", EXAMPLE, options, out)
+        command = {backend: await alone(backend, COMMAND, options, out) for backend in ("docker", "process")}
     return {
         **found,
         "process": process,
+        "command": command,
+        "recorder": {**recorder_cpu(), "imports": ready_imports()},
         "guests": 3,
         "trials": options.trials,
         "workers": options.workers,

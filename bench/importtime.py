@@ -9,7 +9,7 @@ from pathlib import Path
 
 import arci
 
-__all__ = ["GUESTS", "start_up"]
+__all__ = ["GUESTS", "imports", "start_up"]
 
 GUESTS = ("recorder", "worker", "grader")
 _LINE = re.compile(r"import time:\s+(\d+) \|\s+(\d+) \|(\s+)(\S+)")
@@ -25,7 +25,12 @@ def start_up(guest: str, top: int = 6) -> dict[str, object]:
         text=True,
         check=False,
     )
-    rows = [(int(m[1]), m[4]) for m in map(_LINE.search, done.stderr.splitlines()) if m]
+    return imports(done.stderr, top)
+
+
+def imports(stderr: str, top: int = 6) -> dict[str, object]:
+    """The same of what an interpreter with `-X importtime` wrote."""
+    rows = [(int(m[1]), m[4]) for m in map(_LINE.search, stderr.splitlines()) if m]
     dearest = sorted(rows, reverse=True)[:top]
     return {
         "total_ms": round(sum(own for own, _ in rows) / 1000, 1),

@@ -92,7 +92,7 @@ def experiment(directory: Path, backend: str) -> Path:
         "baseline": _arm("honest"),
         "candidate": _arm("odd"),
         "images": {"project": {"build": {"context": "world"}}},
-        "budgets": {"max_tool_calls": 100_000, "max_seconds": 20, "tool_seconds": 10},
+        "budgets": {"max_tool_calls": 100_000, "max_seconds": 15, "tool_seconds": 10},
         "n_per_arm": len(ways),
         "isolation": backend,
     }

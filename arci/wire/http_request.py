@@ -22,11 +22,13 @@ _LONGEST_CHUNK_LINE = 1024
 class Head:
     """Request line and header fields; its `Body` follows, empty where there is none."""
 
-    __slots__ = ("fields", "has_body", "keeps_alive", "method", "target", "waits")
+    __slots__ = ("fields", "has_body", "keeps_alive", "method", "target", "version", "waits")
 
     def __init__(self, method: str, target: str, version: str, fields: List[Tuple[str, str]]) -> None:
         self.method = method
         self.target = target
+        self.version = version
+        """`1.1` or `1.0`."""
         self.fields = fields  # (name in lower case, value), in order
         connection = {word.strip().lower() for word in ",".join(self.all("connection")).split(",")}
         self.keeps_alive = "close" not in connection and (version == "1.1" or "keep-alive" in connection)

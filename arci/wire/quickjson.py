@@ -132,15 +132,16 @@ def _check_end(text: str, at: int) -> None:
         raise ValueError(f"Extra data: char {at}")
 
 
-def dumps(value: Any, *, ascii_only: bool = False) -> str:
+def dumps(value: Any, *, ascii_only: bool = False, sort_keys: bool = False) -> str:
     """`value` as JSON without blanks. ValueError for NaN, infinity and circles, TypeError for what JSON has not."""
     if make_scanner is None:
         import json
 
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=ascii_only, allow_nan=False)
+        blanks = (",", ":")
+        return json.dumps(value, separators=blanks, ensure_ascii=ascii_only, allow_nan=False, sort_keys=sort_keys)
     text = encode_basestring_ascii if ascii_only else encode_basestring
     circles: Dict[int, Any] = {}
-    encode = make_encoder(circles, _refuse, text, None, ":", ",", False, False, False)
+    encode = make_encoder(circles, _refuse, text, None, ":", ",", sort_keys, False, False)
     return "".join(encode(value, 0))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arci.wire.quickjson import dumps, loads, members
+from arci.wire.quickjson import loads, members
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -143,8 +143,18 @@ def read_members(line: bytes) -> Members:
 
 
 def _has_lone_surrogate(value: Any) -> bool:
-    try:
-        dumps(value).encode("utf-8")
-    except UnicodeEncodeError:
-        return True
+    """Not by writing it as JSON: that refuses NaN and infinity, which are to be told too."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            try:
+                one.encode("utf-8")
+            except UnicodeEncodeError:
+                return True
+        elif isinstance(one, dict):
+            waiting += one.keys()
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
     return False

@@ -68,6 +68,7 @@ class ScriptedServers:
         self.heard = b""
         self.connection: Any = None
         self.is_ready: bool | None = None
+        self.replay: Any = None
         self._all = tools
         self._tools = Names({s: [n for n in names if n[:1] != "_"] for s, names in tools.items()})
         self._eras, self._capabilities = eras, capabilities

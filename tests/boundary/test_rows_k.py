@@ -231,7 +231,7 @@ def test_a_request_of_the_server_with_the_number_of_the_open_call_is_refused_apa
 def test_a_number_that_json_has_not_fails_the_call_and_its_bytes_are_kept(bench: Any, number: str) -> None:
     recorder = begun(bench)
     agent = client(recorder)
-    say(agent, answer(f'{{"content":[],"structuredContent":{{"x":{number}}}}}'))
+    say(agent, answer(f'{{"content":[],"structuredContent":{{"x":{number},"text":"\\ud83d\\ude00"}}}}'))
     assert agent.frame()["result"]["isError"] is True
     say(agent, answer('{"content":[],"structuredContent":{"x":-0,"y":-0.0}}'))
     assert b'"structuredContent":{"x":-0,"y":-0.0}' in agent.line()
