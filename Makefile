@@ -1,5 +1,5 @@
 # `make demo` and `make test` do all the set-up they need; everything here is idempotent.
-.PHONY: setup venv engine test demo bench matrix lint clean
+.PHONY: setup venv engine browser test demo bench matrix models lint clean
 
 BIN := .venv/bin
 
@@ -12,7 +12,11 @@ venv:
 engine: venv
 	@sh scripts/engine.sh
 
-test: setup
+# For the tests that look at the HTML report.
+browser:
+	@sh scripts/chromium.sh
+
+test: setup browser
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 demo: setup
@@ -25,15 +29,21 @@ bench: setup
 matrix: setup
 	PYTHONPATH=tests $(BIN)/python -m matrix $(MATRIX)
 
+# Packages that call models, sessions and faults; MODELS="langchain openai-node" runs those alone. Writes docs/reference/models.md.
+models: setup
+	PYTHONPATH=tests $(BIN)/python -m models $(MODELS)
+
 lint: venv
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy bench scripts/*.py hatch_build.py images/seal.py
-	MYPYPATH=examples/python_sdk/agent:examples/pydantic_ai/agent $(BIN)/mypy --explicit-package-bases examples
+	MYPYPATH=examples/python_sdk/agent:examples/pydantic_ai/agent:examples/langchain_retry $(BIN)/mypy --explicit-package-bases examples
 	MYPYPATH=tests:tests/unit $(BIN)/mypy tests/*.py tests/unit
 	MYPYPATH=tests:tests/docker $(BIN)/mypy tests/docker
 	MYPYPATH=tests $(BIN)/mypy tests/matrix/*.py tests/matrix/world/*.py
+	MYPYPATH=tests $(BIN)/mypy tests/models/*.py tests/models/world/*.py
+	MYPYPATH=tests:tests/browser $(BIN)/mypy tests/browser/*.py
 	MYPYPATH=tests/servers/agent $(BIN)/mypy --explicit-package-bases tests/servers
 	MYPYPATH=tests:tests/boundary $(BIN)/mypy tests/boundary
 

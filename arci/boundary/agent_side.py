@@ -15,6 +15,7 @@ from arci.boundary.introductions import Introductions
 from arci.boundary.limits import Limits
 from arci.boundary.mcp import McpRequests
 from arci.boundary.notices import Notices
+from arci.boundary.numbering import Numbering
 from arci.boundary.relay import Relay
 from arci.boundary.rpc import Dispatch
 from arci.boundary.status import Status
@@ -23,13 +24,16 @@ from arci.boundary.worker import WorkerRequests, latched_notice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Dict
+    from typing import Any, Callable, Dict, Optional, Union
 
     from arci.boundary.alarms import Alarms
     from arci.boundary.connections import Connection
+    from arci.boundary.decision_fixture import Fixture, FixtureArgv
+    from arci.boundary.http_port import HttpPort
     from arci.boundary.journal import Journal
     from arci.boundary.servers import Servers
     from arci.boundary.terms import Terms
+    from arci.boundary.upstream_side import UpstreamSide
     from arci.faults.plan import FaultPlan
 
 __all__ = ["AgentSide"]
@@ -41,10 +45,20 @@ class AgentSide:
     the end `count`, `close_all` and `settle`. It sets `servers.on_notification`.
     """
 
-    def __init__(self, journal: Journal, terms: Terms, plan: FaultPlan, servers: Servers, alarms: Alarms) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        terms: Terms,
+        plan: FaultPlan,
+        servers: Servers,
+        alarms: Alarms,
+        fixture_argv: Optional[FixtureArgv] = None,
+    ) -> None:
+        """`fixture_argv`: what starts the guest that answers decisions, and where, of the function's reference."""
+        numbering = Numbering()
         self.limits = Limits(terms, journal, self._latched)
         servers.when_ready(lambda is_ready: self._name_tools(plan, servers))  # first: calls may wait for the same
-        self._calls = Calls(journal, self.limits, plan, servers, alarms, terms.tool_s)
+        self._calls = Calls(journal, self.limits, plan, servers, alarms, terms.tool_s, numbering)
         introductions, notices = Introductions(servers), Notices()
         tools = ToolRequests(self._calls, servers, introductions)
         worker = WorkerRequests(journal, terms, self.limits, servers, tools)
@@ -55,7 +69,15 @@ class AgentSide:
             "worker": Dispatch(intake, worker.take, tools.too_long, worker.notifications),
         }
         site = HttpSite(terms.agent_token, servers, dispatches["mcp"], intake, self._answered)
-        doors = Doors(servers, Status(journal), dispatches, notices, site, intake, self._answered)
+        port: Union[HttpSite, HttpPort] = site
+        self._upstreams: Optional[UpstreamSide] = None
+        if terms.upstreams:
+            from arci.boundary.http_port import HttpPort  # most trials have none
+            from arci.boundary.upstream_side import UpstreamSide
+
+            self._upstreams = UpstreamSide(journal, terms, plan, self.limits, alarms, numbering, fixture_argv)
+            port = HttpPort(site, self._upstreams.site, intake, self._answered)
+        doors = Doors(servers, Status(journal), dispatches, notices, port, intake, self._answered)
         self.connections = Connections(journal, _tokens(terms), doors)
         servers.on_notification = notices.told
 
@@ -88,6 +110,18 @@ class AgentSide:
         Calls that the environment has not answered are ended by whoever ends the environment.
         """
         self._calls.settle()
+        if self._upstreams is not None:
+            self._upstreams.settle()
+
+    def take_upstream(self, frame: Dict[str, Any]) -> None:
+        """A frame of the host about a request to an upstream."""
+        if self._upstreams is not None:
+            self._upstreams.take(frame)
+
+    @property
+    def fixture(self) -> Optional[Fixture]:
+        """Whoever wants to know of the process `decision_fixture.FIXTURE`."""
+        return None if self._upstreams is None else next(iter(self._upstreams.fixtures), None)
 
     def _answered(self, connection: Connection) -> None:
         self.connections.answered(connection)

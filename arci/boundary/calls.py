@@ -5,10 +5,9 @@ from __future__ import annotations
 from arci.boundary.asked import GONE, LATE, OVERDUE, UNSENT
 from arci.boundary.asking import Opened
 from arci.boundary.era import is_input_required
-from arci.boundary.outcome import answer_of, identity, recorded
+from arci.boundary.outcome import answer_of, identity, kept_result, recorded
 from arci.boundary.retries import Retries
 from arci.faults.answer import Answer
-from arci.faults.call import Call
 from arci.faults.plan import FaultBroken
 
 TYPE_CHECKING = False
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from arci.boundary.asking import Asking
     from arci.boundary.journal import Journal
     from arci.boundary.limits import Limits
+    from arci.boundary.numbering import Numbering
+    from arci.boundary.replay import Replay
     from arci.boundary.servers import Servers, Target
     from arci.faults.plan import FaultPlan
     from arci.wire.jsonrpc import Response
@@ -32,7 +33,14 @@ class Calls:
     """Every tool call of the trial."""
 
     def __init__(
-        self, journal: Journal, limits: Limits, plan: FaultPlan, servers: Servers, alarms: Alarms, tool_s: float
+        self,
+        journal: Journal,
+        limits: Limits,
+        plan: FaultPlan,
+        servers: Servers,
+        alarms: Alarms,
+        tool_s: float,
+        numbering: Numbering,
     ) -> None:
         """`tool_s`: seconds one execution may take."""
         self._journal = journal
@@ -41,8 +49,7 @@ class Calls:
         self._servers = servers
         self._alarms = alarms
         self._tool_s = tool_s
-        self._count = 0
-        self._occurrences: Dict[str, int] = {}
+        self._numbering = numbering
         self._earlier: Dict[str, Answer] = {}
         self._held: Dict[int, Opened] = {}
         self._retries = Retries()
@@ -61,6 +68,8 @@ class Calls:
         refusal = self._limits.admit_call(opened.call.tool)
         if refusal is not None:
             self._finish(opened, refusal)
+        elif self._servers.replay is not None:
+            self._serve(opened, self._servers.replay, asking.arguments)
         elif target is None:
             self._note_hidden(asking)
             self._finish(opened, Answer.failure("error", f"unknown tool {asking.tool!r}"))
@@ -75,7 +84,10 @@ class Calls:
             return
         opened = self._begin(asking, self._servers.resolve(asking.server, asking.tool), shown)
         refusal = self._limits.admit_call(opened.call.tool)
-        self._finish(opened, refusal or Answer.failure("error", detail))
+        if refusal is None and self._servers.replay is not None:
+            self._serve(opened, self._servers.replay, shown)
+        else:
+            self._finish(opened, refusal or Answer.failure("error", detail))
 
     def settle(self) -> None:
         """The agent is gone: answers that faults hold back are recorded now, and calls that wait for more of it end."""
@@ -86,15 +98,24 @@ class Calls:
 
     def _begin(self, asking: Asking, target: Optional[Target], arguments: Dict[str, Any]) -> Opened:
         tool = asking.tool if target is None else target.key
-        call = Call(tool, asking.arguments, self._occurrences.get(tool, 0), self._count, self._earlier.get(tool))
-        self._occurrences[tool] = call.occurrence + 1
-        self._count += 1
+        call = self._numbering.next(tool, asking.arguments, self._earlier.get(tool))
         self._journal.event("tool_start", **identity(call), arguments=arguments)
         return Opened(call, asking, target, self._plan.meet(call))
 
     def _note_hidden(self, asking: Asking) -> None:
         if self._servers.is_hidden_tool(asking.server, asking.tool):
             self._journal.protocol(f"tools/call: {asking.tool[:80]!r} is hidden from the agent")
+
+    def _serve(self, opened: Opened, replay: Replay, arguments: Dict[str, Any]) -> None:
+        """Answer out of a recording, faults and all. What the agent did not wait for then is held until it is gone."""
+        found = replay.call(opened.call.tool, arguments)
+        opened.encounter.injected, opened.encounter.injected_by = found.injected, found.injected_by
+        self._record_injections(opened)
+        if found.is_held:
+            opened.answer = found.answer
+            self._held[opened.call.call_id] = opened
+        else:
+            self._finish(opened, found.answer)
 
     def _execute(self, opened: Opened) -> None:
         try:
@@ -216,4 +237,6 @@ class Calls:
             error_kind=answer.kind,
             injected_by=opened.encounter.injected_by,
             executed=opened.executed,
+            **kept_result(answer, opened.target),
+            **({"heard": False} if self._journal.agent_is_gone else {}),
         )

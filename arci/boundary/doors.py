@@ -7,9 +7,10 @@ from arci.boundary.the_server import the_server
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Mapping, Optional
+    from typing import Callable, Mapping, Optional, Union
 
     from arci.boundary.connections import Connection, Talk
+    from arci.boundary.http_port import HttpPort
     from arci.boundary.http_site import HttpSite
     from arci.boundary.intake import Intake
     from arci.boundary.notices import Notices
@@ -28,7 +29,7 @@ class Doors:
         status: Status,
         dispatches: Mapping[str, Dispatch],
         notices: Notices,
-        site: HttpSite,
+        site: Union[HttpPort, HttpSite],
         intake: Intake,
         answered: Callable[[Connection], None],
     ) -> None:

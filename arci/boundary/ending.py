@@ -52,6 +52,7 @@ class Ending:
     def agent_gone(self) -> None:
         if self._stage == "running":
             self._stage = "draining"
+            self._journal.agent_is_gone = True
             self._journal.do(StopListening())
             self._alarms.after("drain", DRAIN_S, self._overdue)
 

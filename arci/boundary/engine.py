@@ -35,6 +35,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, List, Optional, Protocol, Union
 
+    from arci.boundary.decision_fixture import FixtureArgv
     from arci.boundary.message import Action, Key, Message
     from arci.boundary.python_snapshot import Argv
     from arci.boundary.source import Source
@@ -49,6 +50,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine"]
 
+FIXTURE = "decisions/fixture"
+"""The process that answers decisions. No server is called so."""
+UPSTREAM_FRAMES = ("upstream_head", "upstream_chunk", "upstream_end", "upstream_failed")
+
 
 def _no_snapshots(reference: str, workdir: str) -> List[str]:
     raise RuntimeError(f"no snapshot function can be called here, {reference} neither")
@@ -57,23 +62,38 @@ def _no_snapshots(reference: str, workdir: str) -> List[str]:
 class _Trial:
     """The parts that exist once the trial has begun."""
 
-    def __init__(self, terms: Terms, plan: FaultPlan, journal: Journal, alarms: Alarms, peer: Peer, argv: Argv) -> None:
+    def __init__(
+        self,
+        terms: Terms,
+        plan: FaultPlan,
+        journal: Journal,
+        alarms: Alarms,
+        peer: Peer,
+        argv: Argv,
+        fixture_argv: Optional[FixtureArgv],
+    ) -> None:
         self.servers = Servers(journal)
         self.sources = _sources(terms, journal, alarms, peer, self.servers)
         self.snapshots = Snapshots(journal, alarms, terms, list(self.sources.values()), argv)
         self.setup = Setup(journal, terms, list(self.sources.values()), self.snapshots, self.servers.recorded_tools)
         self.servers.fill(list(self.sources.values()), self.setup)
-        self.agent = AgentSide(journal, terms, plan, self.servers, alarms)
+        self.agent = AgentSide(journal, terms, plan, self.servers, alarms, fixture_argv)
         self.ending = Ending(journal, alarms, terms, self.agent, self.servers, self.setup, self.snapshots)
 
     def process(self, name: str) -> Optional[Process]:
         """Who wants to know of the process of that name."""
         found: Union[Process, None] = self.sources.get(name) or self.snapshots.running.get(name)
-        return found
+        return self.agent.fixture if found is None and name == FIXTURE else found
 
 
 def _sources(terms: Terms, journal: Journal, alarms: Alarms, peer: Peer, servers: Servers) -> Dict[str, Source]:
     """The trial's servers; those with an argv are numbered, for each has a user id of its own."""
+    if terms.replay is not None:
+        from arci.boundary.replay import Replay
+        from arci.boundary.replay_source import recorded_sources
+
+        servers.replay = Replay(journal, terms.replay)
+        return recorded_sources(servers.replay)
     if not terms.servers:
         from arci.boundary.toolset_source import ToolsetSource
 
@@ -95,10 +115,17 @@ def _notified(servers: Servers, name: str) -> Callable[[str, Dict[str, Any]], No
 
 class Engine:
     """One trial. `load` turns `module:function` into a custom fault's factory; `snapshot_argv` gives what starts the
-    guest that calls a snapshot function, of its reference and a directory."""
+    guest that calls a snapshot function, of its reference and a directory; `fixture_argv` what starts the one that
+    answers decisions, and where, of its reference."""
 
-    def __init__(self, load: Callable[[str], Any], snapshot_argv: Argv = _no_snapshots) -> None:
+    def __init__(
+        self,
+        load: Callable[[str], Any],
+        snapshot_argv: Argv = _no_snapshots,
+        fixture_argv: Optional[FixtureArgv] = None,
+    ) -> None:
         self._load = load
+        self._fixture_argv = fixture_argv
         self._snapshot_argv = snapshot_argv
         self._journal = Journal()
         self._alarms = Alarms(self._journal)
@@ -139,6 +166,8 @@ class Engine:
             self._begin(message.frame)
         elif frame_type == "agent_gone" and self._trial is not None:
             self._trial.ending.agent_gone()
+        elif frame_type in UPSTREAM_FRAMES and self._trial is not None:
+            self._trial.agent.take_upstream(message.frame)
         elif frame_type == "stop":
             self._journal.do(Exit(0))
         else:
@@ -155,7 +184,9 @@ class Engine:
             plan, broken = FaultPlan(terms.faults, terms.seed, self._load), None
         except Exception as error:  # a custom factory is user code and may raise anything
             plan, broken = FaultPlan([], terms.seed, self._load), error
-        self._trial = _Trial(terms, plan, self._journal, self._alarms, self._peer, self._snapshot_argv)
+        self._trial = _Trial(
+            terms, plan, self._journal, self._alarms, self._peer, self._snapshot_argv, self._fixture_argv
+        )
         self._journal.do(Listen(terms.listen))
         if broken is not None:
             self._trial.setup.fail(f"{type(broken).__name__}: {broken}")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     class Talk(Protocol):
         """The connection's side of it."""
 
-        def is_refused_unread(self, exchange: Exchange) -> bool: ...
+        def stop_if_unread(self, exchange: Exchange) -> None: ...
         def closes_with(self, exchange: Exchange) -> bool: ...
         def progressed(self, exchange: Exchange) -> None: ...
 
@@ -45,7 +45,7 @@ class Exchange:
         """The whole response. A body is JSON unless `fields` say what it is."""
         if self.is_over or self._is_chunked is not None:
             return
-        self._talk.is_refused_unread(self)
+        self._talk.stop_if_unread(self)
         data = response(status, body, self.fields, closes=self._talk.closes_with(self))
         shows_body = self.head is None or self.head.method != "HEAD"
         self.unsent = data if shows_body else data[: len(data) - len(body)]

@@ -46,6 +46,10 @@ class HttpSite:
         self._sessions: Dict[str, Session] = {}
         self._count = 0
 
+    def is_place(self, target: str) -> bool:
+        """Whether a target is on the way to a server."""
+        return _place(target) is not None
+
     def talk(self, connection: Connection, request_line: bytes) -> Optional[HttpTalk]:
         """None for a connection whose first request is not even on the way to a server."""
         words = request_line.decode("latin-1").split(" ")

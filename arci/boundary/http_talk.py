@@ -73,13 +73,11 @@ class HttpTalk:
 
     # What exchanges ask
 
-    def is_refused_unread(self, exchange: Exchange) -> bool:
+    def stop_if_unread(self, exchange: Exchange) -> None:
         """It is answered before its body is read: nothing after it is."""
         head = exchange.head
-        if exchange.is_accepted or not (head is None or head.has_body or not head.keeps_alive):
-            return False
-        self._stop()
-        return True
+        if not exchange.is_accepted and (head is None or head.has_body or not head.keeps_alive):
+            self._stop()
 
     def closes_with(self, exchange: Exchange) -> bool:
         """Whether its response is the last."""

@@ -22,6 +22,7 @@ class Journal:
         self.now_s = 0.0
         self.phase = "setup"
         """`setup` until the environment is ready, then `trial`."""
+        self.agent_is_gone = False
         self._began_s = 0.0
         self._events = 0
         self._protocol_events = 0

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["TRAFFIC_BYTES", "Limits"]
 
 TRAFFIC_BYTES = 128 * 1024 * 1024
-"""What agent and environment may send in one trial. All of it may be recorded, and the host takes half a GiB."""
+"""What agent, environment and upstreams may send in one trial. All may be recorded, and the host takes half a GiB."""
 
 
 class Limits:
@@ -28,6 +28,10 @@ class Limits:
         self._calls = 0
         self._steps = 0
         self._bytes = 0
+        self._model_calls = 0
+        self._decisions = 0
+        self._tokens = 0
+        self._usd = 0.0
         self._by_tool: Dict[str, int] = {}
         self._forbidden = set(terms.forbidden)
         self._caps = dict(terms.calls_per_tool)
@@ -58,8 +62,37 @@ class Limits:
             self._latch("max_model_steps", self._terms.budget_steps)
         return self.latched is None
 
+    def admit_model_call(self) -> Optional[str]:
+        """None if a model may be called, else the text of the budget that is used up."""
+        terms = self._terms
+        if terms.budget_tokens is not None and self._tokens >= terms.budget_tokens:
+            return self._latch("max_tokens", terms.budget_tokens)
+        if terms.budget_usd is not None and self._usd >= terms.budget_usd:
+            return self._latch("max_usd", terms.budget_usd)
+        self._model_calls += 1
+        if terms.budget_model_calls is not None and self._model_calls > terms.budget_model_calls:
+            return self._latch("max_model_calls", terms.budget_model_calls)
+        return self.latched
+
+    def count_usage(self, tokens: int, usd: float) -> None:
+        """What an answer of a model took. A budget that is exactly used up latches with the next call."""
+        terms = self._terms
+        self._tokens += tokens
+        self._usd += usd
+        if terms.budget_tokens is not None and self._tokens > terms.budget_tokens:
+            self._latch("max_tokens", terms.budget_tokens)
+        if terms.budget_usd is not None and self._usd > terms.budget_usd:
+            self._latch("max_usd", terms.budget_usd)
+
+    def admit_decision(self, limit: Optional[int]) -> Optional[str]:
+        """The same for a decision, of which there may be `limit`; it is a tool call besides."""
+        self._decisions += 1
+        if limit is not None and self._decisions > limit:
+            return self._latch("max_decisions", limit)
+        return self.latched
+
     def count_bytes(self, count: int) -> None:
-        """Bytes that the agent or the environment sent."""
+        """Bytes that the agent, the environment or an upstream sent."""
         self._bytes += count
         if self._bytes > TRAFFIC_BYTES:
             self._latch("traffic_bytes", TRAFFIC_BYTES)
@@ -79,7 +112,7 @@ class Limits:
             return "max_tool_calls", f"at most {terms.contract_calls} tool calls are allowed"
         return None
 
-    def _latch(self, budget: str, limit: int) -> str:
+    def _latch(self, budget: str, limit: float) -> str:
         detail = f"budget {budget} of {limit} is used up"
         if self.latched is None:
             self.latched = detail

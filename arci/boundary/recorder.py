@@ -9,7 +9,7 @@ from arci.guest.options import options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, List, Optional, Sequence
+    from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
     from arci.boundary.environment import Pipes
 
@@ -69,7 +69,8 @@ def _record(root: str, uid: Optional[int], incoming: int, outgoing: int, pipes: 
     if pipes is not None:
         processes.adopt(TOOLSET, pipes)
     try:
-        return Loop(Engine(_fault_loader(root), _snapshot_argv(root)), host, SocketPort(), processes).run()
+        engine = Engine(_fault_loader(root), _snapshot_argv(root), _fixture_argv(root))
+        return Loop(engine, host, SocketPort(), processes).run()
     except Exception as error:
         sys.excepthook(type(error), error, error.__traceback__)
         detail = f"recorder: {type(error).__name__}: {error}"
@@ -82,15 +83,19 @@ def _record(root: str, uid: Optional[int], incoming: int, outgoing: int, pipes: 
         _end_group()
 
 
-def _snapshot_argv(root: str) -> Callable[[str, str], List[str]]:
-    """What starts the guest that calls a snapshot function: user code, so a program of its own, without our memory."""
+def _guest_argv(guest: str, reference: str, root: str) -> List[str]:
+    """What starts a guest that calls a function: user code, so a program of its own, without our memory."""
     launch = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "guest", "launch.py")
+    return [sys.executable, "-I", "-S", launch, guest, "--ref", reference, "--root", os.path.abspath(root)]
 
-    def argv(reference: str, workdir: str) -> List[str]:
-        own = [sys.executable, "-I", "-S", launch, "snapshot"]
-        return [*own, "--ref", reference, "--root", os.path.abspath(root), "--workdir", workdir]
 
-    return argv
+def _snapshot_argv(root: str) -> Callable[[str, str], List[str]]:
+    return lambda reference, workdir: [*_guest_argv("snapshot", reference, root), "--workdir", workdir]
+
+
+def _fixture_argv(root: str) -> Callable[[str], Tuple[List[str], str, Dict[str, str]]]:
+    """It runs where the toolset would, and with what the toolset would have."""
+    return lambda reference: (_guest_argv("decide", reference, root), os.getcwd(), dict(os.environ))
 
 
 def _fault_loader(root: str) -> Callable[[str], Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from arci.boundary.asked import ANSWERED, LATE, OVERDUE
 from arci.boundary.era import MODERN, is_input_required, own_meta
+from arci.boundary.outcome import kept_text
 from arci.boundary.peer import TOOLSET
 from arci.boundary.rpc import progress_to
 from arci.wire.jsonrpc import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND
@@ -81,7 +82,7 @@ class Relay:
         if how == LATE:
             return
         ok = how == ANSWERED and frame is not None and frame.error is None
-        self._record(server, method, params, ok)
+        self._record(server, method, params, ok, self._kept(server, method, frame))
         if how == OVERDUE:
             caller.refuse(INTERNAL_ERROR, f"{method} was not answered in time")
         elif how != ANSWERED or frame is None:
@@ -91,10 +92,19 @@ class Relay:
         else:
             self._pass_result(caller, server, method, frame)
 
-    def _record(self, server: str, method: str, params: Dict[str, Any], ok: bool) -> None:
+    def _record(self, server: str, method: str, params: Dict[str, Any], ok: bool, kept: Dict[str, Any]) -> None:
         self._count += 1
         if self._count <= MOST_RELAYED and self._limits.latched is None:
-            self._journal.event("relay", server=server, method=method[:200], params=params, ok=ok)
+            self._journal.event("relay", server=server, method=method[:200], params=params, ok=ok, **kept)
+
+    def _kept(self, server: str, method: str, frame: Optional[Response]) -> Dict[str, Any]:
+        """The answer as the agent gets it, for a replay."""
+        if frame is None or frame.error is not None:
+            return {} if frame is None else {"error": frame.error}
+        result = frame.result
+        if method == "resources/list" and isinstance(result, dict):
+            result = self._without_hidden(server, result)
+        return kept_text(result, frame.raw if result is frame.result else None)
 
     def _pass_result(self, caller: Caller, server: str, method: str, frame: Response) -> None:
         result = frame.result

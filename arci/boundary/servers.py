@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from arci.boundary.asked import Asked, Done, OnProgress
     from arci.boundary.connections import Connection
     from arci.boundary.journal import Journal
+    from arci.boundary.replay import Replay
     from arci.boundary.setup import Setup
     from arci.boundary.source import Source
 
@@ -47,6 +48,8 @@ class Servers:
         self._names: Optional[Names] = None
         self._notifications = 0
         self.names: List[str] = []
+        self.replay: Optional[Replay] = None
+        """What answers tool calls where a recorded trial is replayed."""
         self.on_notification: Callable[[str, str, Dict[str, Any]], None] = lambda server, method, params: None
         """(server, method, params) of a server; the agent's side sets it. It is recorded here."""
 

@@ -105,4 +105,12 @@ class Setup:
 
 def _facts(source: Source) -> Dict[str, Any]:
     about = source.about
-    return {"name": source.name, "era": about.era, "revision": about.revision, "info": about.info}
+    return {
+        "name": source.name,
+        "era": about.era,
+        "revision": about.revision,
+        "info": about.info,
+        "capabilities": about.capabilities,
+        "instructions": about.instructions,
+        "tools": [tool["name"] for tool in source.tools],
+    }

@@ -5,7 +5,17 @@ from __future__ import annotations
 import errno
 import os
 import select
-from _socket import AF_INET, AF_UNIX, SHUT_WR, SO_REUSEADDR, SOCK_STREAM, SOL_SOCKET, socket  # `import socket`: 7 ms
+from _socket import (  # `import socket`: 7 ms
+    AF_INET,
+    AF_UNIX,
+    IPPROTO_TCP,
+    SHUT_WR,
+    SO_REUSEADDR,
+    SOCK_STREAM,
+    SOL_SOCKET,
+    TCP_NODELAY,
+    socket,
+)
 
 from arci.boundary.message import Closed, HalfClosed, ListeningStopped, Opened, Received
 from arci.boundary.outlet import Outlet
@@ -160,6 +170,8 @@ class SocketPort:
                 if error.errno in (errno.EMFILE, errno.ENFILE):
                     self._most = max(1, len(self._peers))  # no descriptor is left: live with as many as there are
                 break  # nobody waits, or whoever waited is gone
+            if accepted.family == AF_INET:  # or a streamed answer waits for the client's delayed acknowledgement
+                accepted.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
             peer = _Peer(self._next, accepted)
             self._next += 1
             self._peers[peer.connection] = peer

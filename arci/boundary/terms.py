@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, FrozenSet, List, Mapping, Optional
 
-__all__ = ["ServerTerms", "Terms"]
+__all__ = ["ServerTerms", "Terms", "UpstreamTerms"]
 
 
 class ServerTerms:
@@ -24,6 +24,27 @@ class ServerTerms:
         self.snapshot: Optional[Dict[str, Any]] = server["snapshot"]
 
 
+class UpstreamTerms:
+    """One model or decision endpoint that the agent may ask through the host."""
+
+    __slots__ = ("fixture", "kind", "max_body_bytes", "max_decisions", "model", "name", "prices")
+
+    def __init__(self, upstream: Mapping[str, Any]) -> None:
+        self.name: str = upstream["name"]
+        self.kind: str = upstream["kind"]
+        """`openai`, `anthropic` or `systemone`."""
+        if self.kind not in ("openai", "anthropic", "systemone"):
+            raise ValueError(f"upstream {self.name!r} of kind {self.kind!r}")
+        self.model: Optional[str] = upstream.get("model")
+        """The one model that may be asked for; None: any."""
+        self.max_body_bytes: int = upstream["max_body_bytes"]
+        self.prices: Dict[str, Dict[str, float]] = dict(upstream.get("prices") or {})
+        """Model or `*` -> USD per million tokens of `input`, `output` and `cached_input`."""
+        self.max_decisions: Optional[int] = upstream.get("max_decisions")
+        self.fixture: Optional[str] = upstream.get("fixture")
+        """`module:function` that answers decisions in place of the host's upstream."""
+
+
 class Terms:
     """The trial, its contract, its budgets and its faults. Never changed."""
 
@@ -38,6 +59,7 @@ class Terms:
         """None only where no server connects."""
         self.servers = [ServerTerms(server) for server in begin.get("servers", ())]
         """Empty with a toolset."""
+        self.upstreams = [UpstreamTerms(upstream) for upstream in begin.get("upstreams", ())]
         self.trial_id: str = trial["trial_id"]
         self.seed: int = trial["seed"]
         self.task: Dict[str, Any] = trial["task"]
@@ -46,8 +68,13 @@ class Terms:
         self.calls_per_tool: Dict[str, int] = dict(contract["max_calls_per_tool"])
         self.budget_calls: int = budgets["max_tool_calls"]
         self.budget_steps: int = budgets["max_model_steps"]
+        self.budget_model_calls: Optional[int] = budgets.get("max_model_calls")
+        self.budget_tokens: Optional[int] = budgets.get("max_tokens")
+        self.budget_usd: Optional[float] = budgets.get("max_usd")
         self.tool_s = float(budgets["tool_seconds"])
         self.setup_s = float(budgets["setup_seconds"])
+        self.replay: Optional[Dict[str, Any]] = begin.get("replay")
+        """A recorded trial that answers in place of environment and upstreams; see `replay`."""
         self.is_rehearsal = bool(begin.get("rehearsal", False))
         """A worker that is ready waits for ever: it is only to be seen whether it starts."""
         self.faults: List[Dict[str, Any]] = list(begin["faults"])

@@ -18,17 +18,24 @@ __all__ = ["main"]
 click.UsageError.exit_code = EXIT_USAGE
 
 _COMMANDS: dict[str, tuple[str, str]] = {
-    "init": ("arci.cli.init", "Write a descriptor for your agents, or a whole small experiment."),
+    "init": ("arci.cli.init", "Write a descriptor for your agents, or a small experiment."),
     "tools": ("arci.cli.trying", "List the tools that the agents will see."),
     "try": ("arci.cli.trying", "Make one trial and tell it; no verdict."),
     "doctor": ("arci.cli.doctor", "Examine where trials would run, and what it enforces."),
+    "preflight": ("arci.cli.preflight", "Ask the models and decisions of an experiment whether they answer."),
     "run": ("arci.cli.run", "Run an experiment, gate it, and exit with its verdict."),
+    "merge": ("arci.cli.merge", "Join the shards of a sealed manifest to one run."),
     "seal": ("arci.cli.descriptor", "Resolve and seal a descriptor without running it."),
     "schema": ("arci.cli.descriptor", "Print the JSON Schema of the descriptor."),
     "gate": ("arci.cli.results", "Decide a recorded run again; exit with its verdict."),
     "report": ("arci.cli.results", "Tell a recorded run for people."),
+    "sign": ("arci.cli.signing", "Sign a recorded run with an Ed25519 key."),
+    "verify": ("arci.cli.signing", "Verify a signed run: signature, files, seals and decision."),
     "show": ("arci.cli.results", "Show one trial's record and trace."),
     "logs": ("arci.cli.results", "Print what a trial's guests wrote."),
+    "triage": ("arci.cli.diagnose", "Group a run's failures, and show where they part."),
+    "diff": ("arci.cli.diagnose", "Show where the traces of two trials part."),
+    "trace-check": ("arci.cli.diagnose", "Compare the traces of two runs' trials exactly."),
     "images": ("arci.cli.images", "Build, list, prune, save and load images."),
     "clean": ("arci.cli.clean", "Remove what dead runs left on the engine."),
 }
@@ -45,7 +52,8 @@ class _Lazy(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module = import_module(_COMMANDS[cmd_name][0])
-        command: click.Command = getattr(module, f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name)
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(module, f"{name}_" if iskeyword(name) else name)
         return command
 
     def resolve_command(

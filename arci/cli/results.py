@@ -40,21 +40,28 @@ def gate(run: Path, markdown: Path | None, allow_inconclusive: bool, json_: bool
 
 @click.command()
 @options.run_directory
-@click.option("--format", "format_", type=click.Choice(["text", "md"]), default="text", show_default=True)
+@click.option("--format", "format_", type=click.Choice(["text", "md", "html"]), default="text", show_default=True)
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write it to a file instead of stdout.")
 @options.as_json
-def report(run: Path, format_: str, json_: bool) -> None:
-    """Tell the recorded RUN for people. Exits 0 whatever the verdict is; `arci gate` exits with it."""
+def report(run: Path, format_: str, out: Path | None, json_: bool) -> None:
+    """Tell the recorded RUN for people; `html` is one page that needs no network, with the traces of failures side by
+    side. Exits 0 whatever the verdict is; `arci gate` exits with it.
+    """
     from arci.gate.decide import decide
-    from arci.report.markdown import render_markdown
-    from arci.report.text import render_text
+    from arci.report.render import render
+    from arci.store.files import replace_file
     from arci.store.reader import read_run
 
-    stored = read_run(run)
-    decision = decide(stored)
     if json_:
-        options.emit_json(decision.to_document())
+        if out is not None:
+            raise click.UsageError("--out is for --format; --json goes to stdout.")
+        options.emit_json(decide(read_run(run)).to_document())
+        return
+    rendered = render(run, format_).encode("utf-8")
+    if out is None:
+        click.echo(rendered, nl=False)
     else:
-        click.echo((render_markdown if format_ == "md" else render_text)(decision, stored), nl=False)
+        replace_file(out, rendered)
 
 
 @click.command()

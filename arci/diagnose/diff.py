@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from arci.model.canonical import canonical
 from arci.model.record import trace_steps
 
 __all__ = ["CONTEXT_STEPS", "Divergence", "Side", "compare", "divergence_document"]
@@ -54,7 +55,8 @@ def compare(
 ) -> Divergence:
     """The first divergence of two recorded trials. `context`: steps kept before and after it; None: all of them."""
     a, b = trace_steps(a_events), trace_steps(b_events)
-    index = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), None)
+    # By their written form: to Python 1, 1.0 and True are equal, to an agent and to `trace_sha256` they are not.
+    index = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if canonical(x) != canonical(y)), None)
     if index is None and len(a) != len(b):
         index = min(len(a), len(b))
     centre = index if index is not None else max(len(a) - 1, 0)

@@ -37,8 +37,12 @@ class Group:
 
 
 def failure_groups(records: Sequence[Mapping[str, Any]]) -> list[Group]:
-    """The groups of all records that are not PASS: what the candidate does more often than the baseline comes first."""
-    by_trial = {str(record.get("trial_id")): record for record in records}
+    """The groups of all records that are not PASS: what the candidate does more often than the baseline comes first.
+
+    A record that says not which trial it is of is in no group: the gate has named it.
+    """
+    records = [record for record in records if isinstance(record.get("trial_id"), str)]
+    by_trial = {record["trial_id"]: record for record in records}
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for record in records:
         if record.get("outcome") in (Outcome.FAIL, Outcome.ERROR):
@@ -56,7 +60,7 @@ def _name(record: Mapping[str, Any]) -> str:
 def _group(
     outcome: str, name: str, members: list[Mapping[str, Any]], by_trial: Mapping[str, Mapping[str, Any]]
 ) -> Group:
-    chosen = max(members, key=lambda record: _telling(record, by_trial))  # the first of equals
+    chosen = max(members, key=lambda record: _telling(record, by_trial))
     partner = by_trial.get(_partner_id(chosen))
     return Group(
         fingerprint=name,
@@ -71,9 +75,11 @@ def _group(
     )
 
 
-def _telling(record: Mapping[str, Any], by_trial: Mapping[str, Mapping[str, Any]]) -> tuple[bool, bool]:
-    partner = by_trial.get(_partner_id(record))
-    return record.get("arm") == "candidate", partner is not None and partner.get("outcome") == Outcome.PASS
+def _telling(record: Mapping[str, Any], by_trial: Mapping[str, Mapping[str, Any]]) -> tuple[bool, bool, int]:
+    """Of equals the first in the schedule: in which order trials end is chance."""
+    partner, index = by_trial.get(_partner_id(record)), record.get("index")
+    passes = partner is not None and partner.get("outcome") == Outcome.PASS
+    return record.get("arm") == "candidate", passes, -index if isinstance(index, int) else 0
 
 
 def _partner_id(record: Mapping[str, Any]) -> str:

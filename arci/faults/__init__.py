@@ -1,1 +1,1 @@
-"""The kinds of tool fault, one file each, and the plan that applies them. Pure, standard library only, Python 3.9."""
+"""The kinds of fault, one file each, and the plan that applies them. Pure, standard library only, Python 3.9."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from arci.faults.action import Delay, Fail, Nothing, Replace
 from arci.faults.answer import Answer
-from arci.faults.registry import BUILTIN, make_fault
+from arci.faults.kinds import NAMES, kind, make_fault, target_of
+from arci.faults.settings import TOOL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, List, Mapping, Optional, Sequence, Set, Tuple
 
-    from arci.faults.action import Fault
     from arci.faults.call import Call
+    from arci.faults.settings import Hooks
 
-__all__ = ["Encounter", "FaultBroken", "FaultPlan"]
+__all__ = ["Encounter", "FaultBroken", "FaultPlan", "Met"]
 
 
 class FaultBroken(Exception):
@@ -23,19 +24,23 @@ class FaultBroken(Exception):
 class _Entry:
     """One fault of the condition's list."""
 
-    __slots__ = ("fault", "index", "kind", "n", "name", "probability", "tool")
+    __slots__ = ("fault", "index", "kind", "n", "name", "probability", "target", "tool")
 
-    def __init__(self, index: int, spec: Mapping[str, Any], fault: Fault) -> None:
+    def __init__(self, index: int, spec: Mapping[str, Any], fault: Hooks) -> None:
         self.index = index
         self.name: str = spec["name"]
         self.tool: Optional[str] = spec.get("tool")
         occurrence = spec.get("occurrence") or {"kind": "nth", "n": 0}
-        self.kind: str = occurrence["kind"]
+        lasts = self.name in NAMES and kind(self.name).lasts
+        self.kind: str = "from" if lasts and occurrence["kind"] == "nth" else occurrence["kind"]
         self.n: int = occurrence.get("n", 0)
         self.probability: float = spec.get("probability", 1.0)
+        self.target = target_of(self.name)
         self.fault = fault
 
-    def matches(self, call: Call) -> bool:
+    def matches(self, call: Call, target: str) -> bool:
+        if self.target != target:
+            return False
         if self.tool is not None and self.tool != call.tool:
             return False
         if self.kind == "every":
@@ -59,25 +64,45 @@ class FaultPlan:
 
     def wants_earlier(self, tool: str) -> bool:
         """Whether some fault may ask what the tool answered before."""
-        return any(e.tool in (None, tool) and getattr(e.fault, "wants_earlier", True) for e in self._entries)
+        mine = (e for e in self._entries if e.target == TOOL and e.tool in (None, tool))
+        return any(getattr(e.fault, "wants_earlier", True) for e in mine)
 
     def meet(self, call: Call) -> Encounter:
-        """The faults that meet this call, chances drawn. Once per call."""
-        met: List[Tuple[_Entry, Any]] = []
+        """The faults that meet this call of a tool, chances drawn. Once per call."""
+        return Encounter(call, self._drawn(call, TOOL))
+
+    def met(self, call: Call, target: str) -> List[Met]:
+        """The faults of another target that meet this call, in list order, chances drawn. Once per call."""
+        return [Met(entry.name, entry.index, entry.fault, rng) for entry, rng in self._drawn(call, target)]
+
+    def _drawn(self, call: Call, target: str) -> List[Tuple[_Entry, Any]]:
+        drawn: List[Tuple[_Entry, Any]] = []
         for entry in self._entries:
-            if entry.matches(call):
+            if entry.matches(call, target):
                 rng = self._rng(entry, call)
                 if entry.probability >= 1 or rng.random() < entry.probability:
-                    met.append((entry, rng))
-        return Encounter(call, met)
+                    drawn.append((entry, rng))
+        return drawn
 
     def _rng(self, entry: _Entry, call: Call) -> Any:
         """`random.Random("<seed>:fault:<name>:<tool>:<occurrence>")`: no draw depends on time or on other tools."""
-        if entry.probability >= 1 and entry.name in BUILTIN:
+        if entry.probability >= 1 and entry.name in NAMES:
             return None  # nobody draws from it, so `random` is not imported
         from random import Random
 
         return Random(f"{self._seed}:fault:{entry.name}:{call.tool}:{call.occurrence}")
+
+
+class Met:
+    """One fault that meets a call of a model or a decision: `hooks` are those of its target."""
+
+    __slots__ = ("hooks", "index", "name", "rng")
+
+    def __init__(self, name: str, index: int, hooks: Hooks, rng: Any) -> None:
+        self.name = name
+        self.index = index
+        self.hooks = hooks
+        self.rng = rng
 
 
 class Encounter:

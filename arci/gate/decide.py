@@ -16,6 +16,7 @@ from arci.model.canonical import canonical, digest_bytes
 from arci.model.manifest import Manifest
 from arci.model.trial import ARMS, Outcome, Trial, Verdict
 from arci.store.run import StoredRun
+from arci.store.shards import shard_of
 
 __all__ = ["decide"]
 
@@ -38,7 +39,7 @@ def _decide(run: StoredRun, schedule: Schedule | None) -> Decision:
         return _refused(run, told(objections))
     plan, unplanned = planned_trials(manifest, schedule)
     results, misfits = check_records(manifest, plan, run.records)
-    objections += [*unplanned, *misfits, *_foreign_info(manifest, run)]
+    objections += [*unplanned, *_without_other_parts(run, misfits), *_foreign_info(manifest, run)]
     interrupted, unknown = _interrupted(plan, run)
     objections += unknown
     holds = not objections
@@ -102,6 +103,15 @@ def _foreign_info(manifest: Manifest, run: StoredRun) -> list[Objection]:
     expected = {"experiment_id": manifest.experiment_id, "manifest_sha256": manifest.sha256}
     wrong = [name for name, value in expected.items() if run.info.get(name) != value]
     return [Objection("damage in run.json", f"run.json: its {name} is another manifest's") for name in wrong]
+
+
+def _without_other_parts(run: StoredRun, misfits: list[Objection]) -> list[Objection]:
+    """Of a shard: one objection, in the place of one for each trial that other shards hold."""
+    shard = shard_of(run.info)
+    if shard is None:
+        return misfits
+    alone = Objection("a shard", f"run.json: it is shard {shard}, and decides nothing alone: arci merge joins them all")
+    return [alone, *(misfit for misfit in misfits if misfit.kind != "not recorded")]
 
 
 def _interrupted(plan: Sequence[Trial], run: StoredRun) -> tuple[dict[str, Counter[str]], list[Objection]]:

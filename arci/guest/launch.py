@@ -11,6 +11,7 @@ GUESTS = {
     "worker": "arci.guest.worker",
     "grader": "arci.guest.grader",
     "snapshot": "arci.guest.snapshot",
+    "decide": "arci.guest.decide",
 }
 
 

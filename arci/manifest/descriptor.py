@@ -18,8 +18,10 @@ from arci.manifest.files import place_files, read_task, read_tasks
 from arci.manifest.images import grader_source, project_source, requests_of, shared_images
 from arci.manifest.later import without_later
 from arci.manifest.rules import FaultKinds, experiment_findings
+from arci.manifest.rules_faults import fault_findings
 from arci.manifest.rules_places import place_findings
 from arci.manifest.rules_programs import program_findings
+from arci.manifest.rules_upstreams import upstream_findings
 from arci.manifest.shape import DescriptorShape, IsolationShape
 from arci.manifest.source import Finding, Source
 from arci.manifest.strict_yaml import MAX_BYTES, Node, read_yaml
@@ -127,8 +129,10 @@ def _examined(source: Source, root: Path, faults: FaultKinds) -> tuple[Descripto
         shape = DescriptorShape.model_validate(data)
     except ValidationError as error:
         findings.extend(complaints(error))
-    findings.extend(experiment_findings(data, faults))
+    findings.extend(experiment_findings(data))
+    findings.extend(fault_findings(data, faults))
     findings.extend(program_findings(data))
+    findings.extend(upstream_findings(data))
     findings.extend(place_findings(data, given))
     findings.extend(place_files(data, root))
     findings.extend(_separation(shape, root) if shape else ())

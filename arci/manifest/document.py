@@ -9,6 +9,7 @@ from arci.manifest.images import arm_source, project_source
 from arci.manifest.programs import arm_program, environment_of
 from arci.manifest.rules import FaultKinds, bucket_of
 from arci.manifest.shape import ArmShape, ConditionShape, DescriptorShape, FaultShape, FromShape, IsolationShape
+from arci.manifest.upstreams import decisions_document, models_document
 from arci.model.trial import ARMS
 
 __all__ = ["document_of"]
@@ -32,6 +33,8 @@ def document_of(shape: DescriptorShape, tasks: list[dict[str, Any]], kinds: Faul
         "on_error": shape.on_error,
         "base_seed": shape.base_seed,
         "budgets": shape.budgets.model_dump(),
+        "models": models_document(shape.models or {}),
+        "decisions": decisions_document(shape.decisions),
         "isolation": _isolation(shape.isolation),
         "evidence": list(shape.evidence),
         "secrets": list(shape.secrets),

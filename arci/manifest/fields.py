@@ -28,6 +28,8 @@ __all__ = [
     "ServerName",
     "Size",
     "Text",
+    "UpstreamName",
+    "UpstreamUrl",
     "is_reference",
     "size_bytes",
 ]
@@ -39,6 +41,7 @@ _ENV = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SIZE = re.compile(r"([0-9]{1,15})([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _PLATFORM = re.compile(r"[a-z0-9]+/[a-z0-9_]+(/[a-z0-9.]+)?")
+_URL = re.compile(r"https?://[^\s/?#@]+(/[^\s?#@]*)?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -129,6 +132,23 @@ def _server(value: str) -> str | None:
     return f"{_show(value)}: letters, digits, '_' and '-', beginning with a letter or digit, at most 64."
 
 
+def _upstream(value: str) -> str | None:
+    if value == "decisions":
+        return "'decisions' is the name that the decision endpoint is served under; another name."
+    if _SERVER.fullmatch(value):
+        return None
+    return f"{_show(value)}: letters, digits, '_' and '-', beginning with a letter or digit, at most 64."
+
+
+def _url(value: str) -> str | None:
+    """A rough look; `run.egress` reads it by a strict grammar before anything is called."""
+    if "@" in value:  # what stands before it may be a password
+        return "has a user name or password in it; the key is taken from the host's environment, by its name alone."
+    if _URL.fullmatch(value):
+        return None
+    return f"{_show(value)} is not a base URL; such as https://host/v1, without query and fragment."
+
+
 def _image(value: str) -> str | None:
     if _text(value) is None and not re.search(r"\s", value) and not value.startswith("-"):
         return None
@@ -162,6 +182,9 @@ Argument = Annotated[str, Field(max_length=100_000), _rule(_argument)]
 """One word of a command line: any text, also empty or of several lines."""
 ServerName = Annotated[str, _rule(_server), WithJsonSchema({"type": "string", "pattern": f"^{SERVER_NAME}$"})]
 """It becomes a directory, a part of a URL and a word of a command line."""
+UpstreamName = Annotated[str, _rule(_upstream), WithJsonSchema({"type": "string", "pattern": f"^{SERVER_NAME}$"})]
+"""It becomes a part of a URL."""
+UpstreamUrl = Annotated[str, Field(max_length=2000), _rule(_url)]
 Text = Annotated[str, Field(max_length=10_000), _rule(_text)]
 Name = Annotated[str, Field(max_length=200), _rule(_text)]
 ImageName = Annotated[str, Field(max_length=500), _rule(_image)]

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from arci.manifest.complaints import show
-from arci.manifest.fields import is_reference
-from arci.manifest.later import LATER_FAULTS
 from arci.manifest.shape import INVARIANTS
-from arci.manifest.source import Finding, closest
+from arci.manifest.source import Finding
 from arci.manifest.strict_yaml import Path
 
 __all__ = [
@@ -36,6 +34,10 @@ class FaultKind(Protocol):
     def defaults(self) -> Mapping[str, Any]:
         """Every param with its default."""
 
+    @property
+    def target(self) -> str:
+        """What it disturbs: `tool`, `model` or `decision`."""
+
     def __call__(self, params: Mapping[str, Any], /) -> Sequence[str]:
         """Everything wrong with `params`, each as `params.NAME: what is wrong; what is allowed`."""
 
@@ -44,13 +46,12 @@ FaultKinds = Mapping[str, FaultKind]
 """The built-in faults by name."""
 
 
-def experiment_findings(data: Mapping[str, Any], faults: FaultKinds) -> Iterator[Finding]:
-    """Everything wrong across keys. `data` is without the keys that come later."""
+def experiment_findings(data: Mapping[str, Any]) -> Iterator[Finding]:
+    """Everything wrong across keys but in faults. `data` is without the keys that come later."""
     yield from _judge(data)
     yield from _tasks(data)
     yield from _contract(data)
     yield from _conditions(data)
-    yield from _faults(data, faults)
     yield from _alpha(data)
     for key in ("evidence", "secrets"):
         yield from repeated(items(data, key), (key,))
@@ -164,30 +165,6 @@ def _balance(buckets: Sequence[tuple[int, str]]) -> Iterator[Finding]:
 def _bucket(condition: Mapping[str, Any]) -> str:
     buckets = [fault.get("bucket", "falsify") for _, fault in condition_faults(condition)]
     return bucket_of([b if b in ("falsify", "benign", "ceiling") else "falsify" for b in buckets])
-
-
-def _faults(data: Mapping[str, Any], faults: FaultKinds) -> Iterator[Finding]:
-    for position, condition in enumerate(items(data, "conditions")):
-        if isinstance(condition, dict):
-            for below, fault in condition_faults(condition):
-                yield from _fault(fault, ("conditions", position, *below), faults)
-
-
-def _fault(fault: Mapping[str, Any], path: Path, faults: FaultKinds) -> Iterator[Finding]:
-    name, params = fault.get("name"), fault.get("params", {})
-    known = ", ".join((*faults, "module:function"))
-    if not isinstance(name, str) or ":" in name:
-        if isinstance(name, str) and not is_reference(name):
-            yield Finding((*path, "name"), f"{show(name)} is not a reference; module:function is required.")
-    elif name in LATER_FAULTS:
-        yield Finding((*path, "name"), f"{show(name)} is not available yet in this version; allowed: {known}.")
-    elif name not in faults:
-        message = f"{show(name)} is not a known fault; allowed: {known}."
-        yield Finding((*path, "name"), message, closest(name, faults))
-    elif isinstance(params, dict):
-        for complaint in faults[name](params):
-            key, _, rest = complaint.removeprefix("params.").partition(": ")
-            yield Finding((*path, "params", key), rest) if key in params else Finding((*path, "params"), complaint)
 
 
 def _alpha(data: Mapping[str, Any]) -> Iterator[Finding]:

@@ -22,9 +22,11 @@ from arci.manifest.fields import (
     ServerName,
     Size,
     Text,
+    UpstreamName,
 )
 from arci.manifest.forms import EITHER, LONG, SHORT, STRICT
 from arci.manifest.shape_programs import MOST_SERVERS, CommandShape, ServerShape
+from arci.manifest.shape_upstreams import MOST_MODELS, DecisionsShape, ModelShape
 
 __all__ = [
     "INVARIANTS",
@@ -145,7 +147,7 @@ class FaultShape(_Strict):
     """Built in, or `module:function`."""
     bucket: Literal["falsify", "benign", "ceiling"] = "falsify"
     tool: Name | None = None
-    """Every tool when left out."""
+    """Every tool when left out. Of a model fault `model:NAME`, every model when left out."""
     occurrence: Occurrence = 0
     """Which call of the tool, 0-based; `every`; or `{from: n}`."""
     probability: Annotated[float, Field(gt=0, le=1)] = 1.0
@@ -174,6 +176,12 @@ class BudgetsShape(_Strict):
     grader_seconds: _Seconds = 20.0
     setup_seconds: _Seconds = 120.0
     tool_seconds: _Seconds = 30.0
+    max_model_calls: Annotated[int, Field(ge=1, le=100_000)] = 50
+    """Over all models."""
+    max_tokens: Annotated[int, Field(ge=1, le=10**12)] | None = None
+    """Input and output together, over all models."""
+    max_usd: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+    """By the prices of the models."""
 
 
 Backend = Literal["process", "docker"]
@@ -204,6 +212,9 @@ Arm = Annotated[Annotated[Reference, Tag(SHORT)] | Annotated[ArmShape, Tag(LONG)
 _SERVERS = Field(
     min_length=1, max_length=MOST_SERVERS, json_schema_extra={"propertyNames": {"pattern": f"^{SERVER_NAME}$"}}
 )
+
+
+_MODELS = Field(max_length=MOST_MODELS, json_schema_extra={"propertyNames": {"pattern": f"^{SERVER_NAME}$"}})
 
 
 class DescriptorShape(_Strict):
@@ -246,6 +257,10 @@ class DescriptorShape(_Strict):
     on_error: Literal["invalidate", "worst_case"] = "invalidate"
     base_seed: Annotated[int, Field(ge=0, le=2**53 - 200_000)] = 0
     budgets: BudgetsShape = BudgetsShape()
+    models: Annotated[dict[UpstreamName, ModelShape], _MODELS] | None = None
+    """Providers of models that agents may call, by name."""
+    decisions: DecisionsShape | None = None
+    """A System One endpoint that agents may call."""
     isolation: Annotated[Annotated[Backend, Tag(SHORT)] | Annotated[IsolationShape, Tag(LONG)], EITHER] = "process"
     images: ImagesShape = ImagesShape()
     evidence: Annotated[list[Glob], Field(max_length=1000)] = []

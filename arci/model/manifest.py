@@ -11,6 +11,7 @@ from typing import Any
 
 from arci.model.canonical import digest
 from arci.model.environment import Environment, Server, Snapshot, environment_of
+from arci.model.upstream import Decisions, Model, UpstreamEnv, decisions_of, model_of
 
 __all__ = [
     "MANIFEST_FORMAT",
@@ -19,15 +20,18 @@ __all__ = [
     "Budgets",
     "Condition",
     "Contract",
+    "Decisions",
     "Environment",
     "FaultSpec",
     "Grader",
     "Isolation",
     "Manifest",
+    "Model",
     "Occurrence",
     "Server",
     "Snapshot",
     "Task",
+    "UpstreamEnv",
     "manifest_sha256",
 ]
 
@@ -120,6 +124,10 @@ class Budgets:
     grader_seconds: float
     setup_seconds: float
     tool_seconds: float
+    max_model_calls: int = 50
+    """Over all models. This and the next two are not in manifests from before there were any."""
+    max_tokens: int | None = None
+    max_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +166,9 @@ class Manifest:
     on_error: str
     base_seed: int
     budgets: Budgets
+    models: tuple[Model, ...]
+    """Empty in manifests from before there were any, as `decisions` is None."""
+    decisions: Decisions | None
     isolation: Isolation
     evidence: tuple[str, ...]
     secrets: tuple[str, ...]
@@ -203,6 +214,8 @@ class Manifest:
             on_error=document["on_error"],
             base_seed=document["base_seed"],
             budgets=Budgets(**document["budgets"]),
+            models=tuple(model_of(model) for model in document.get("models", ())),
+            decisions=decisions_of(document.get("decisions")),
             isolation=Isolation(**{**document["isolation"], "caps": tuple(document["isolation"]["caps"])}),
             evidence=tuple(document["evidence"]),
             secrets=tuple(document["secrets"]),

@@ -26,6 +26,8 @@ _COMPARABLE: dict[str, tuple[str, ...]] = {
     "tool_start": ("tool", "occurrence", "arguments"),
     "tool_finish": ("tool", "occurrence", "ok", "value", "error_kind", "injected_by"),
     "relay": ("server", "method", "params", "ok"),
+    "model_start": ("upstream", "occurrence", "path", "model", "messages_sha256"),
+    "model_finish": ("upstream", "occurrence", "ok", "error_kind", "injected_by", "text", "tool_calls"),
     "injection": ("fault", "tool", "occurrence"),
     "violation": ("invariant", "tool"),
     "agent_result": ("claim",),

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from arci.gate.decision import Decision
 from arci.report.escape import clip, code, markdown
+from arci.report.usage import use_rows
 from arci.report.view import ArmView, ConditionView, ReportView, build_view
 from arci.report.words import bounds, headline, prior_run, rate, rule, seconds
 from arci.store.run import StoredRun
@@ -79,6 +80,8 @@ def _table(view: ConditionView) -> Iterator[str]:
         yield _row(f"injected: {markdown(fault.description)}", *told)
     yield _row("distinct traces", *(str(arm.distinct_traces) for arm in arms))
     yield _row("agent time, median and longest", *(_times(arm) for arm in arms))
+    for label, cells in use_rows([arm.use for arm in arms]):
+        yield _row(label, *cells)
 
 
 def _failures(view: ConditionView) -> Iterator[str]:

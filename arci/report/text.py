@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from arci.gate.decision import Decision
 from arci.report.escape import fold, pad, printable
+from arci.report.usage import use_rows
 from arci.report.view import ArmView, ConditionView, FailureGroup, ReportView, build_view
 from arci.report.words import bounds, headline, prior_run, rate, rule, seconds
 from arci.store.run import StoredRun
@@ -79,6 +80,8 @@ def _table(view: ConditionView) -> Iterator[str]:
         yield _row("interrupted", *(str(arm.interrupted) for arm in view.arms))
     yield _row("distinct traces", *(str(arm.distinct_traces) for arm in view.arms))
     yield _row("agent time", *(_times(arm) for arm in view.arms))
+    for label, cells in use_rows([arm.use for arm in view.arms]):
+        yield _row(label, *cells)
 
 
 def _faults(view: ConditionView) -> Iterator[str]:

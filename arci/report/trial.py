@@ -15,6 +15,11 @@ __all__ = ["render_event", "render_log", "render_trial"]
 _LABEL = 14
 _HIDDEN = frozenset({"kind", "at_s", "trial_id", "seq", "sha256", "tool", "occurrence", "call_id"})
 """Fields of an event that its line shows elsewhere, or not at all."""
+_TOLD = {
+    "model_start": ("path", "model", "stream"),
+    "model_finish": ("ok", "status", "error_kind", "injected_by", "text", "tool_calls", "usage", "cost_usd"),
+}
+"""Of these kinds the fields that are told, in order: their bodies would hide them."""
 
 
 def render_trial(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]] = ()) -> str:
@@ -70,6 +75,8 @@ def _facts(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "final state", _json(record.get("final_state"))
     yield "evidence", _json(record.get("evidence"))
     yield "usage", _json(record.get("usage"))
+    for name, facts in _mapping(record, "models").items():
+        yield "upstream", f"{name}: {_json(facts)}"
     phases = _mapping(record, "phases")
     yield "time", ", ".join(f"{name} {_time(value)}" for name, value in phases.items())
     for attempt in _list(record, "attempts"):
@@ -99,9 +106,11 @@ def render_event(event: Mapping[str, Any]) -> str:
     """One event as one line of at most 100 columns."""
     at = event.get("at_s")
     when = f"{at:9.3f} s" if isinstance(at, int | float) else f"{'':11}"
-    tool = event.get("tool")
-    call = f"{tool}[{event.get('occurrence')}] " if tool is not None else ""
-    rest = " ".join(f"{key}={_json(value)}" for key, value in event.items() if key not in _HIDDEN)
+    told = _TOLD.get(str(event.get("kind")))
+    callee = event.get("tool") if told is None else event.get("upstream")
+    call = f"{callee}[{event.get('occurrence')}] " if callee is not None else ""
+    names = [key for key in event if key not in _HIDDEN] if told is None else [key for key in told if event.get(key)]
+    rest = " ".join(f"{key}={_json(event[key])}" for key in names)
     return f"{when}  {pad(event.get('kind'), 12)}  {clip(call + rest, 73)}"
 
 

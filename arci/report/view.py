@@ -15,6 +15,7 @@ from arci.gate.result import Result, results_of
 from arci.gate.void import describe_fault
 from arci.model.manifest import Condition, Manifest
 from arci.model.trial import ARMS, Outcome
+from arci.report.usage import UpstreamUse, upstream_use
 from arci.report.words import circumstances
 from arci.store.run import StoredRun
 
@@ -52,6 +53,8 @@ class ArmView:
     failures: tuple[FailureGroup, ...]
     agent_seconds: tuple[float, float] | None
     """Median and longest."""
+    use: UpstreamUse | None = None
+    """Of models and decisions; None where there are none."""
 
     @property
     def valid(self) -> int:
@@ -159,6 +162,7 @@ def _arm(
         distinct_traces=decided.distinct_traces[arm],
         failures=_failures(results, records),
         agent_seconds=(median(seconds), max(seconds)) if seconds else None,
+        use=upstream_use(records[r.trial_id] for r in results),
     )
 
 

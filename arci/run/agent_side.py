@@ -13,7 +13,7 @@ from arci.isolation.base import Exit, Guest, Pod, ProcessSpec
 from arci.model.trial import Blame, Role
 from arci.run.attempt import Attempt
 from arci.run.facts import InitReport
-from arci.run.outfit import outfit
+from arci.run.outfit import outfit, upstream_variables
 from arci.run.places import filled
 from arci.run.setting import Setting
 
@@ -23,6 +23,8 @@ _LATCH_GRACE_S = 1.0
 _EXIT_S = 10.0
 """How long the engine may take to tell of an end that `arci-init` has told of."""
 _LOOK_S = 3600.0
+_LEAST_LOOK_S = 0.02
+"""How often at most a clock that stands still is looked at."""
 
 
 def agent_process(pod: Pod, attempt: Attempt, setting: Setting) -> ProcessSpec:
@@ -33,7 +35,8 @@ def agent_process(pod: Pod, attempt: Attempt, setting: Setting) -> ProcessSpec:
     argv = worker_argv(pod, attempt) if arm.kind == "python" else filled(arm.argv, given.places)
     if arm.kind == "command" and "mcp_url" not in given.places and any("{mcp_url}" in word for word in argv):
         raise EngineError("start agent", "{mcp_url}: the recorder has told no address for HTTP")
-    env = {**given.env, **arm.env, **secrets}
+    outside = upstream_variables(pod, attempt.manifest, attempt.agent_token, said.listening)
+    env = {**given.env, **outside, **arm.env, **secrets}
     return ProcessSpec(argv, env, status_token=attempt.status_token, files=given.files)
 
 
@@ -70,22 +73,20 @@ async def start_agent(pod: Pod, attempt: Attempt, setting: Setting, group: TaskG
 
 
 async def await_import(attempt: Attempt) -> None:
-    """Until the worker has imported the agent's module (`setup_seconds`), or the agent is over."""
+    """Until the worker has imported the agent's module (`setup_seconds`), or the agent is over; a command has none."""
+    if attempt.arm.kind != "python":
+        return
     limit_s = attempt.manifest.budgets.setup_seconds
     with attempt.measure("ready"):
         await _within(attempt, lambda: attempt.conversation.is_worker_ready, "setup_seconds", limit_s)
 
 
 async def watch_agent(attempt: Attempt) -> None:
-    """Until the agent is over: it ended, met a budget or a deadline, or something of ours broke."""
-    if attempt.arm.kind == "python":
-        await await_import(attempt)
+    """From its import on until the agent is over: it ended, met a budget or deadline, or something of ours broke."""
     if _is_over(attempt):
         return
-    begun = anyio.current_time()
     with attempt.measure("agent"):
-        await _within(attempt, lambda: False, "max_seconds", attempt.manifest.budgets.max_seconds)
-        attempt.agent_seconds = anyio.current_time() - begun
+        await _run_clock(attempt, attempt.manifest.budgets.max_seconds)
         if attempt.conversation.latched is not None:
             await attempt.pulse.until(lambda: attempt.exit is not None, _LATCH_GRACE_S)
 
@@ -117,6 +118,22 @@ def _report_of(end: Exit) -> InitReport:
     if end.signal is not None:
         return InitReport(started=True, signal=end.signal)
     return InitReport(started=True, code=end.code)
+
+
+async def _run_clock(attempt: Attempt, limit_s: float) -> None:
+    """Until the agent is over or its time is up. Waiting for a model is its time, waiting for our pace is not."""
+    begun, paused_s = anyio.current_time(), attempt.upstreams.paused_s
+
+    def spent_s() -> float:
+        return anyio.current_time() - begun - (attempt.upstreams.paused_s - paused_s)
+
+    while (left_s := limit_s - spent_s()) > 0:
+        if await attempt.pulse.until(lambda: _is_over(attempt), max(left_s, _LEAST_LOOK_S)):
+            attempt.agent_seconds = spent_s()
+            return
+    attempt.agent_seconds = spent_s()
+    attempt.deadline = "max_seconds"
+    attempt.conversation.agent_is_over = True
 
 
 async def _within(attempt: Attempt, reached: Callable[[], bool], name: str, limit_s: float) -> None:

@@ -21,6 +21,8 @@ from arci.run.fingerprint import bad_tool, telling_line
 from arci.run.logs import GuestLog
 from arci.run.outfit import server_names
 from arci.run.pulse import Pulse
+from arci.run.replay import Replay, Replayed, miss_text
+from arci.run.upstreams import Upstreams
 from arci.run.witness import SEES_NOTHING, Witness
 
 __all__ = ["PHASES", "Attempt"]
@@ -31,8 +33,16 @@ PHASES = ("create", "start", "ready", "agent", "seal", "grade")
 class Attempt:
     """`number` is 1-based. `phases`: seconds spent in each, 0 for those that were not reached."""
 
-    def __init__(self, trial: Trial, manifest: Manifest, number: int, witness: Witness = SEES_NOTHING) -> None:
+    def __init__(
+        self,
+        trial: Trial,
+        manifest: Manifest,
+        number: int,
+        witness: Witness = SEES_NOTHING,
+        replay: Replay | None = None,
+    ) -> None:
         self.trial = trial
+        self.replay = replay
         self.manifest = manifest
         self.number = number
         self._witness = witness
@@ -42,8 +52,11 @@ class Attempt:
         self.environment_token = secrets.token_hex(16)
         self.pulse = Pulse()
         self.conversation = Conversation(witness.event)
+        self.upstreams = Upstreams(self.conversation, self.pulse)
         self.servers: dict[str, Guest] = {}
         """Servers in containers of their own, as far as they were started."""
+        self.server_ends: dict[str, str] = {}
+        """How each of them ended: 143 and 137 where it was told to by TERM or KILL."""
         self.initial_state: dict[str, Any] | None = None
         self.final_state: dict[str, Any] | None = None
         self.phases = dict.fromkeys(PHASES, 0.0)
@@ -55,6 +68,7 @@ class Attempt:
         self.exit: Exit | None = None
         self.deadline: str | None = None
         self.agent_seconds = 0.0
+        """By the clock that `max_seconds` is held against: it stands still while a request waits for its pace."""
         self.evidence: Evidence | None = None
         self.evidence_excess: str | None = None
         self.grade: Grade | None = None
@@ -104,7 +118,8 @@ class Attempt:
 
     @property
     def agent_is_judged(self) -> bool:
-        return self.conversation.latched is not None or self.deadline is not None
+        said = self.conversation
+        return said.latched is not None or said.replay_miss is not None or self.deadline is not None
 
     @property
     def agent_results(self) -> list[dict[str, Any]]:
@@ -131,6 +146,15 @@ class Attempt:
         servers = server_names(self.manifest.environment)
         return tuple(t for t in self.manifest.contract.required_tools if not _was_called(t, called, servers))
 
+    @property
+    def replayed(self) -> Replayed | None:
+        """How it followed the recording; None where none is replayed."""
+        said = self.conversation
+        was_ready = said.init.started and (self.arm.kind != "python" or said.is_worker_ready)
+        if self.replay is None:
+            return None
+        return Replayed(said.replay_miss, said.replay_leftover, said.replay_leftover_count, was_ready)
+
     def facts(self) -> TrialFacts:
         """What `classify` judges."""
         said = self.conversation
@@ -140,6 +164,7 @@ class Attempt:
             infra_exit_codes=self.arm.infra_exit_codes,
             troubles=tuple(said.troubles),
             may_not_crash=frozenset(s.name for s in self.manifest.environment.servers if s.crash == "fail"),
+            replay_miss=None if said.replay_miss is None else miss_text(said.replay_miss),
             latched=said.latched,
             deadline=self.deadline,
             init=said.init,

@@ -29,7 +29,7 @@ async def open_boundary(pod: Pod, attempt: Attempt, group: TaskGroup) -> Channel
     channel: Channel | None = None
     with attempt.measure("start"):
         ref = attempt.manifest.environment.ref
-        toolset = ("--toolset", ref) if ref is not None else ()
+        toolset = ("--toolset", ref) if ref is not None and attempt.replay is None else ()
         argv = pod.python(Role.BOUNDARY, "recorder", *toolset, "--root", pod.source(Role.BOUNDARY))
         guest = await pod.start(Role.BOUNDARY, ProcessSpec(argv))
         channel = Channel(guest, attempt.conversation, attempt.pulse, attempt.log(Role.BOUNDARY))

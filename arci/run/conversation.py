@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from arci.errors import ArciError
 from arci.model.trial import Blame
 from arci.run.facts import InitReport, Trouble
 from arci.run.frames import FrameError, parse_object
@@ -33,6 +34,11 @@ class Conversation:
         self.init = InitReport()
         self.is_worker_ready = False
         self.latched: str | None = None
+        self.replay_miss: dict[str, Any] | None = None
+        """Of a replay: the first call that the recording has no answer to."""
+        self.replay_leftover: tuple[int, ...] = ()
+        """The first of the recorded calls that were not made, and how many there are."""
+        self.replay_leftover_count = 0
         self.events: list[dict[str, Any]] = []
         self.final_state: dict[str, Any] | None = None
         self.has_ended = False
@@ -41,6 +47,8 @@ class Conversation:
         self.troubles: list[Trouble] = []
         self.agent_is_over = False
         """The agent's fate is decided: it ended, was lost, or met a budget or deadline. What breaks now came later."""
+        self.on_upstream: Callable[[Mapping[str, Any]], None] = _refuse
+        """Takes the frames by which the recorder asks for outside calls; FrameError for a malformed one."""
 
     def trouble(self, blame: Blame, detail: str, stderr: str = "") -> None:
         """Something of ours, the environment's or the machine's broke now."""
@@ -128,6 +136,25 @@ class Conversation:
         )
         self.troubles.append(trouble)
 
+    def _upstream(self, frame: dict[str, Any]) -> None:
+        try:
+            self.on_upstream(frame)
+        except ArciError as error:  # a mistake of ours: nothing was opened
+            self.trouble(Blame.HARNESS, str(error))
+
+    def _replay_miss(self, frame: dict[str, Any]) -> None:
+        if not isinstance(frame.get("call"), dict):
+            raise FrameError("a `replay_miss` without a call")
+        if self.replay_miss is None:
+            self.replay_miss = frame
+        self.agent_is_over = True
+
+    def _replay_leftover(self, frame: dict[str, Any]) -> None:
+        calls = frame.get("calls")
+        if not isinstance(calls, list) or not all(isinstance(index, int) for index in calls):
+            raise FrameError("a `replay_leftover` without a list of calls")
+        self.replay_leftover, self.replay_leftover_count = tuple(calls), _whole(frame, "count")
+
     def _initial_state(self, frame: dict[str, Any]) -> None:
         self.initial_state = _state(frame)
 
@@ -147,10 +174,18 @@ _HANDLERS: dict[str, Callable[[Conversation, dict[str, Any]], None]] = {
     "event": Conversation._event,
     "latched": Conversation._latched,
     "trouble": Conversation._trouble,
+    "upstream_request": Conversation._upstream,
+    "upstream_cancel": Conversation._upstream,
+    "replay_miss": Conversation._replay_miss,
+    "replay_leftover": Conversation._replay_leftover,
     "initial_state": Conversation._initial_state,
     "final_state": Conversation._final_state,
     "end": Conversation._end,
 }
+
+
+def _refuse(frame: Mapping[str, Any]) -> None:
+    raise FrameError(f"{frame['type']!r} in a trial that may ask nothing outside")
 
 
 def _objects(value: Any, name: str) -> list[dict[str, Any]]:

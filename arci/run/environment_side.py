@@ -63,7 +63,7 @@ def environment_path(environment: Environment, server: str | None) -> str:
 async def start_servers(pod: Pod, attempt: Attempt, group: TaskGroup) -> None:
     """One guest for each server with an image; they dial the recorder, which must have been told to begin."""
     servers = attempt.manifest.own_images
-    if servers:
+    if servers and attempt.replay is None:
         with attempt.measure("start"):
             async with task_group() as starting:
                 for server in servers:
@@ -131,6 +131,9 @@ def snapshots_s(manifest: Manifest) -> float:
 async def take_initial_state(pod: Pod, attempt: Attempt) -> None:
     """The state before the agent. A toolset's is not waited for: it serves one request at a time, this one first."""
     environment, said = attempt.manifest.environment, attempt.conversation
+    if attempt.replay is not None:
+        attempt.initial_state = attempt.replay.initial_state
+        return
     if environment.kind == "toolset" or attempt.has_trouble:
         return
     limit_s = snapshots_s(attempt.manifest) + _SLACK_S
@@ -146,6 +149,9 @@ async def take_initial_state(pod: Pod, attempt: Attempt) -> None:
 
 async def end_environment(pod: Pod, attempt: Attempt) -> None:
     """After the recording: servers in containers are gone, deaths explained, and the final state is whole."""
+    if attempt.replay is not None:
+        attempt.final_state = attempt.replay.final_state
+        return
     await explain_deaths(attempt)
     await _stop_servers(attempt)
     said = attempt.conversation
@@ -168,12 +174,15 @@ def _joined(attempt: Attempt, told: dict[str, Any] | None, files: dict[str, Any]
 
 async def _stop_servers(attempt: Attempt) -> None:
     """Every process of a server's container is gone when this returns, unless the engine failed."""
-    guests = tuple(attempt.servers.values())
-    if guests:
+    if attempt.servers:
         with attempt.measure("seal"):
             async with task_group() as stopping:
-                for guest in guests:
-                    stopping.start_soon(guest.stop, 0.0)
+                for name, guest in attempt.servers.items():
+                    stopping.start_soon(_stop, attempt, name, guest)
+
+
+async def _stop(attempt: Attempt, name: str, guest: Guest) -> None:
+    attempt.server_ends[name] = _how(await guest.stop(0.0))
 
 
 async def read_files(pod: Pod, attempt: Attempt, phase: str) -> dict[str, Any]:

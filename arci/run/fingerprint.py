@@ -41,15 +41,17 @@ def telling_line(stderr: str) -> str:
 
 
 def bad_tool(events: Iterable[Mapping[str, Any]]) -> str | None:
-    """The first failed tool answer of a trial, as `tool error_kind fault`; without one, the first that a fault met.
+    """The first failed answer of a tool or model of a trial, as `tool error_kind fault` (of a model `model:NAME`);
+    without one, the first that a fault met.
 
     A failed answer comes before a merely disturbed one: a fault that changed nothing (latency) does not name a failure.
     """
     disturbed: str | None = None
     for event in events:
-        if event.get("kind") != "tool_finish":
+        if event.get("kind") not in ("tool_finish", "model_finish"):
             continue
-        words = (event.get("tool"), event.get("error_kind"), event.get("injected_by"))
+        asked = event.get("tool") if event["kind"] == "tool_finish" else f"model:{event.get('upstream')}"
+        words = (asked, event.get("error_kind"), event.get("injected_by"))
         name = " ".join(str(word) for word in words if word)
         if not event.get("ok"):
             return name

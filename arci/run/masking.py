@@ -1,20 +1,26 @@
-"""Values of declared secrets out of everything that is kept: plain, base64, URL-encoded and JSON-escaped. Pure."""
+"""Values of declared secrets out of everything that is kept, in the forms in which programs show them. Pure."""
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
-from urllib.parse import quote, quote_plus
 
-__all__ = ["SHORTEST_SECRET", "Masks"]
+from arci.errors import ArciError, SpecError
+from arci.run.secret_forms import SHORTEST_PIECE, data_of, encoded_forms, plain_forms
+from arci.run.torn import overlap, wrapped_overlap
+
+__all__ = ["SHORTEST_SECRET", "Masks", "masked_errors"]
 
 SHORTEST_SECRET = 4
 """Characters. Shorter values are not masked: they would be found in everything, and preflight says so."""
-_SHORTEST_PIECE = 8
-"""Shorter pieces of a base64 text are not looked for."""
+_GAP = rb"(?:\s|\\[rn])*"
+"""Where an encoded text may be wrapped: line ends and indentation, also as escapes within a JSON text."""
+_ESCAPED_ENDS = re.compile(rb"\\[rn]")
+
+_Span = tuple[int, int, str]
+"""Where a secret stands, from and to, and its name."""
 
 
 class Masks:
@@ -22,25 +28,40 @@ class Masks:
 
     def __init__(self, values: Mapping[str, str]) -> None:
         """`values`: name of the declared host variable -> its value."""
-        self._names: dict[str, str] = {}
+        self._values: dict[str, str] = {}
+        self._names: dict[bytes, str] = {}
+        self._encoded: dict[bytes, re.Pattern[bytes] | None] = {}
         for name, value in values.items():
             if len(value) >= SHORTEST_SECRET:
-                for form in _forms(value):
-                    self._names.setdefault(form, name)
-        longest_first = sorted(self._names, key=lambda form: (-len(form), form))
-        self._text = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
-        self._byte_forms = [form.encode("utf-8", "surrogateescape") for form in longest_first]
-        self._bytes = re.compile(b"|".join(map(re.escape, self._byte_forms)))
+                self._values.setdefault(value.strip(), name)
+                encoded = set().union(*map(_bytes, encoded_forms(value)))
+                self._encoded |= dict.fromkeys(encoded)
+                for form in sorted(encoded.union(*map(_bytes, plain_forms(value)))):
+                    if len(form) >= SHORTEST_SECRET:
+                        self._names.setdefault(form, name)
+
+        long = [form for form in self._names if len(form) > SHORTEST_PIECE]
+        self._pieces = [(form, form[:SHORTEST_PIECE], form[-SHORTEST_PIECE:]) for form in long]
+        self._longest = max(map(len, long), default=1)
 
     def text(self, text: str) -> str:
-        """`text` without any secret."""
-        if self._text is None:
+        """`text` without any secret, nor a piece of one, of eight characters or more, with which it begins or ends."""
+        if not self._names:
             return text
-        return self._text.sub(lambda found: f"<secret:{self._names[found.group()]}>", text)
+        data = text.encode("utf-8", "surrogatepass")
+        masked = self._replace(data, lambda name, size: _mark(name))
+        masked = self._without_pieces(masked)
+        if masked is data:
+            return text
+        try:
+            return masked.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:  # a value that is no text was found in the middle of a character
+            return masked.decode("utf-8", "replace")
 
     def value(self, value: Any) -> Any:
-        """A JSON value without any secret in its strings, keys included; containers are copied."""
-        if self._text is None:
+        """A JSON value without any secret in its strings, keys included; containers are copied. A number that is a
+        secret becomes text."""
+        if not self._names:
             return value
         if isinstance(value, str):
             return self.text(value)
@@ -48,13 +69,13 @@ class Masks:
             return {self.text(str(key)): self.value(item) for key, item in value.items()}
         if isinstance(value, list | tuple):
             return [self.value(item) for item in value]
+        if isinstance(value, int | float) and not isinstance(value, bool) and str(value) in self._values:
+            return f"<secret:{self._values[str(value)]}>"
         return value
 
     def output(self, data: bytes) -> bytes:
         """Output of a guest with an asterisk for each byte of a secret: its length stays exact."""
-        if self._text is None:
-            return data
-        return self._bytes.sub(lambda found: b"*" * len(found.group()), data)
+        return self._replace(data, lambda name, size: b"*" * size)
 
     def before_cut(self, head: bytes) -> bytes:
         """As `output`, and without the beginning of a secret that the cut at the end of `head` has torn."""
@@ -64,36 +85,103 @@ class Masks:
 
     def torn(self, masked: bytes) -> int:
         """With how many bytes `masked` ends that may be the beginning of a secret."""
-        return max((_overlap(masked, form) for form in self._byte_forms), default=0)
+        plain = max((overlap(masked, form) for form in self._names), default=0)
+        return max(plain, wrapped_overlap(masked, self._encoded))
 
     def after_cut(self, tail: bytes) -> bytes:
         """As `output`, and without the rest of a secret that the cut at the start of `tail` has torn."""
         masked = self.output(tail)
-        torn = max((_overlap(masked[::-1], form[::-1]) for form in self._byte_forms), default=0)
+        backwards = masked[::-1]
+        torn = max((overlap(backwards, form[::-1]) for form in self._names), default=0)
+        torn = max(torn, wrapped_overlap(backwards, [form[::-1] for form in self._encoded], backwards=True))
         return b"*" * torn + masked[torn:]
 
+    def _replace(self, data: bytes, put: Callable[[str, int], bytes]) -> bytes:
+        """`data` itself where there is nothing to replace."""
+        spans = _merged(self._found(data))
+        if not spans:
+            return data
+        parts, at = [], 0
+        for start, end, name in spans:
+            parts += [data[at:start], put(name, end - start)]
+            at = end
+        return b"".join([*parts, data[at:]])
 
-def _overlap(data: bytes, form: bytes) -> int:
-    """Length of the longest proper beginning of `form` with which `data` ends."""
-    for size in range(min(len(form) - 1, len(data)), 0, -1):
-        if data.endswith(form[:size]):
-            return size
-    return 0
+    def _found(self, data: bytes) -> Iterator[_Span]:
+        """A search for fixed bytes costs a fraction of a pattern's, and most texts hold no secret."""
+        for form, name in self._names.items():
+            at = data.find(form)
+            while at >= 0:
+                yield at, at + len(form), name
+                at = data.find(form, at + len(form))
+        dense = _dense(data)
+        if dense is not data:
+            for form in [form for form in self._encoded if form in dense]:
+                for found in self._wrapped(form).finditer(data):
+                    yield *found.span(), self._names[form]
+
+    def _wrapped(self, form: bytes) -> re.Pattern[bytes]:
+        pattern = self._encoded[form]
+        if pattern is None:
+            pattern = re.compile(_GAP.join(re.escape(bytes([byte])) for byte in form))
+            self._encoded[form] = pattern
+        return pattern
+
+    def _without_pieces(self, data: bytes) -> bytes:
+        """Text is cut to a size by those who know of no secret."""
+        ending, form = max(((overlap(data, f, SHORTEST_PIECE), f) for f in self._begun(data)), default=(0, b""))
+        if ending:
+            data = data[: len(data) - ending] + _mark(self._names[form])
+        start = data[: self._longest]
+        candidates = [form for form, _, last in self._pieces if last in start]
+        backwards = start[::-1]
+        beginning, form = max(((overlap(backwards, f[::-1], SHORTEST_PIECE), f) for f in candidates), default=(0, b""))
+        return _mark(self._names[form]) + data[beginning:] if beginning else data
+
+    def _begun(self, data: bytes) -> list[bytes]:
+        tail = data[-self._longest :]
+        return [form for form, first, _ in self._pieces if first in tail]
 
 
-def _forms(value: str) -> set[str]:
-    escaped = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
-    twice = {json.dumps(form)[1:-1] for form in escaped}  # JSON carried as text within JSON
-    return {value, quote(value, safe=""), quote(value), quote_plus(value), *escaped, *twice, *_base64_forms(value)}
+@contextmanager
+def masked_errors(masks: Masks) -> Iterator[None]:
+    """What is raised within, for a person to read, holds no secret: guests' own words are in some of it."""
+    try:
+        yield
+    except ArciError as error:
+        error.message = masks.text(error.message)
+        error.hint = None if error.hint is None else masks.text(error.hint)
+        error.args = (error.message,)
+        for problem in error.problems if isinstance(error, SpecError) else ():
+            problem.message = masks.text(problem.message)
+            problem.hint = None if problem.hint is None else masks.text(problem.hint)
+        raise
 
 
-def _base64_forms(value: str) -> set[str]:
-    """The characters that encode `value` whatever stands before and after it in the encoded text."""
-    data = value.encode("utf-8", "surrogateescape")
-    forms = {base64.b64encode(data).decode().rstrip("="), base64.urlsafe_b64encode(data).decode().rstrip("=")}
-    for before in range(3):
-        skip = -(-before * 8 // 6)  # characters that also carry bits of what stands before
-        whole = (before + len(data)) * 8 // 6  # characters that carry no bit of what comes after
-        for encode in (base64.b64encode, base64.urlsafe_b64encode):
-            forms.add(encode(b"\0" * before + data).decode()[skip:whole])
-    return {form for form in forms if len(form) >= _SHORTEST_PIECE}
+def _mark(name: str) -> bytes:
+    return b"<secret:%s>" % name.encode("utf-8", "surrogatepass")
+
+
+def _merged(spans: Iterator[_Span]) -> list[_Span]:
+    """In order, those that overlap as one: of two secrets that share characters nothing is left over."""
+    merged: list[_Span] = []
+    for start, end, name in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if merged and start < merged[-1][1]:
+            first, last, by = merged[-1]
+            merged[-1] = (first, max(last, end), by)
+        else:
+            merged.append((start, end, name))
+    return merged
+
+
+def _dense(data: bytes) -> bytes:
+    """`data` without what `_GAP` allows; `data` itself where there is none of it."""
+    escaped = b"\\n" in data or b"\\r" in data
+    if not escaped and b"\n" not in data and b"\r" not in data:
+        return data
+    return b"".join((_ESCAPED_ENDS.sub(b"", data) if escaped else data).split())
+
+
+def _bytes(text: str) -> set[bytes]:
+    """As it stands in a text, and as it stands in output: not the same where the value is no UTF-8."""
+    return {text.encode("utf-8", "surrogatepass"), data_of(text)}

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from arci.isolation.base import Pod
-from arci.model.manifest import Budgets, Contract, FaultSpec, Server
+from arci.model.manifest import Budgets, Contract, FaultSpec, Manifest, Server
 from arci.run.attempt import Attempt
 from arci.run.places import server_argv, server_task_file, server_workdir
 
@@ -18,6 +18,7 @@ def begin_frame(pod: Pod, attempt: Attempt, rehearsed: Sequence[FaultSpec] | Non
     """What the trial is to be. `rehearsed`: it is only to be seen whether everything starts, these faults instead of
     the condition's among it; the agent's work does not begin."""
     manifest, trial = attempt.manifest, attempt.trial
+    replay, servers = attempt.replay, manifest.environment.servers
     faults = manifest.condition(trial.condition_id).faults if rehearsed is None else rehearsed
     return {
         "type": "begin",
@@ -27,12 +28,14 @@ def begin_frame(pod: Pod, attempt: Attempt, rehearsed: Sequence[FaultSpec] | Non
             "status": attempt.status_token,
             "environment": attempt.environment_token,
         },
-        "servers": [_server(pod, server, trial.seed) for server in manifest.environment.servers],
+        "servers": [_server(pod, server, trial.seed) for server in servers if replay is None],
         "trial": {"trial_id": trial.trial_id, "seed": trial.seed, "task": trial.task},
         "contract": _contract(manifest.contract),
         "budgets": _budgets(manifest.budgets),
-        "faults": [asdict(fault) for fault in faults],
+        "upstreams": _upstreams(manifest),
+        "faults": [asdict(fault) for fault in faults if replay is None],
         "rehearsal": rehearsed is not None,
+        **({} if replay is None else {"replay": replay.order()}),
     }
 
 
@@ -50,7 +53,39 @@ def _budgets(budgets: Budgets) -> dict[str, Any]:
         "max_model_steps": budgets.max_model_steps,
         "tool_seconds": budgets.tool_seconds,
         "setup_seconds": budgets.setup_seconds,
+        "max_model_calls": budgets.max_model_calls,
+        "max_tokens": budgets.max_tokens,
+        "max_usd": budgets.max_usd,
     }
+
+
+def _upstreams(manifest: Manifest) -> list[dict[str, Any]]:
+    """What the agent may call under which name. Addresses and keys are the host's business."""
+    models = [
+        {
+            "name": model.name,
+            "kind": model.kind,
+            "model": model.model,
+            "max_body_bytes": model.max_body_bytes,
+            "prices": model.prices,
+            "max_decisions": None,
+            "fixture": None,
+        }
+        for model in manifest.models
+    ]
+    decisions = manifest.decisions
+    if decisions is None:
+        return models
+    endpoint = {
+        "name": decisions.name,
+        "kind": "systemone",
+        "model": decisions.model,
+        "max_body_bytes": decisions.max_body_bytes,
+        "prices": {},
+        "max_decisions": decisions.max_decisions,
+        "fixture": decisions.fixture,
+    }
+    return [*models, endpoint]
 
 
 def _server(pod: Pod, server: Server, seed: int) -> dict[str, Any]:

@@ -6,14 +6,23 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from arci.errors import EngineError
 from arci.isolation.base import Pod
 from arci.manifest.schedule import agent_seed
 from arci.model.canonical import canonical
-from arci.model.manifest import Environment
+from arci.model.manifest import Environment, Manifest, UpstreamEnv
 from arci.model.trial import Role, Trial
-from arci.run.places import http_url
+from arci.run.places import http_url, upstream_url
 
-__all__ = ["TASK_ENV_BYTES", "TOOLSET_SERVER", "Outfit", "outfit", "server_names", "task_variable"]
+__all__ = [
+    "TASK_ENV_BYTES",
+    "TOOLSET_SERVER",
+    "Outfit",
+    "outfit",
+    "server_names",
+    "task_variable",
+    "upstream_variables",
+]
 
 TASK_ENV_BYTES = 32 * 1024
 """A task of more bytes is not put into an environment variable."""
@@ -41,7 +50,7 @@ def outfit(pod: Pod, trial: Trial, environment: Environment, token: str, listeni
     task_file, config_file = f"{scratch}/arci/task.json", f"{scratch}/arci/mcp.json"
     names = server_names(environment)
     commands = {name: (pod.shim, "stdio", pod.dial, token, name) for name in names} if pod.shim is not None else {}
-    address = next((a for a in (pod.dial, *listening) if a.startswith("tcp:")), None)
+    address = _http_address(pod, listening)
     urls = {name: http_url(address, token, name) for name in names} if address is not None else {}
     env = {"ARCI_SEED": seed, "ARCI_WORKDIR": workdir, "HOME": workdir, "ARCI_TASK_FILE": task_file}
     env |= task_variable(trial)
@@ -53,6 +62,24 @@ def outfit(pod: Pod, trial: Trial, environment: Environment, token: str, listeni
     config = {name: _client_entry(commands.get(name), urls.get(name)) for name in names}
     files = {task_file: canonical(trial.task) + b"\n", config_file: canonical({"mcpServers": config}) + b"\n"}
     return Outfit(env, files, {**places, "source": pod.source(Role.AGENT)})
+
+
+def upstream_variables(pod: Pod, manifest: Manifest, token: str, listening: Sequence[str]) -> dict[str, str]:
+    """Base URL and token of each upstream, under the agent's own names. EngineError where there is no HTTP address."""
+    upstreams: list[tuple[str, UpstreamEnv]] = [(model.name, model.env) for model in manifest.models]
+    if manifest.decisions is not None:
+        upstreams.append((manifest.decisions.name, manifest.decisions.env))
+    if not upstreams:
+        return {}
+    address = _http_address(pod, listening)
+    if address is None:
+        raise EngineError("start agent", "models are called over HTTP, and the recorder has told no address for it")
+    urls = {env.base_url: upstream_url(address, name) for name, env in upstreams}
+    return {**urls, **{env.key: token for _, env in upstreams}}
+
+
+def _http_address(pod: Pod, listening: Sequence[str]) -> str | None:
+    return next((a for a in (pod.dial, *listening) if a.startswith("tcp:")), None)
 
 
 def task_variable(trial: Trial) -> dict[str, str]:

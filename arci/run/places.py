@@ -9,7 +9,7 @@ from arci.isolation.base import Pod
 from arci.model.manifest import Server
 from arci.model.trial import Role
 
-__all__ = ["filled", "http_url", "server_argv", "server_task_file", "server_workdir"]
+__all__ = ["filled", "http_url", "server_argv", "server_task_file", "server_workdir", "upstream_url"]
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
@@ -43,3 +43,8 @@ def server_argv(pod: Pod, server: Server, seed: int) -> tuple[str, ...]:
 def http_url(address: str, token: str, server: str) -> str:
     """Where an agent speaks Streamable HTTP to a server. `address`: `tcp:HOST:PORT`."""
     return f"http://{address.removeprefix('tcp:')}/{token}/mcp/{server}"
+
+
+def upstream_url(address: str, name: str) -> str:
+    """The base URL under which an agent calls an upstream, with its token in place of a key."""
+    return f"http://{address.removeprefix('tcp:')}/up/{name}"

@@ -25,7 +25,7 @@ from arci.run.attempt import Attempt
 from arci.run.boundary_side import await_ready, close_boundary, open_boundary, seal
 from arci.run.environment_side import end_environment, environment_path
 from arci.run.grading import grade_trial
-from arci.run.masking import SHORTEST_SECRET
+from arci.run.masking import SHORTEST_SECRET, masked_errors
 from arci.run.outside import outside_problems, pace_warnings, where
 from arci.run.setting import Setting, make_setting
 from arci.run.upstreams import ignore
@@ -47,11 +47,16 @@ async def preflight(
     """What was found, warnings included. SpecError naming everything that the descriptor must change; ArciError or
     EngineError if the place is not fit. Opens and closes `isolation`; call it before the run store is made."""
     setting = make_setting(manifest, os.environ if host_env is None else host_env)
-    place = where(manifest)
+    with masked_errors(setting.masks):
+        findings = await _find(setting, isolation, RunPlan(run_id, manifest, 1), workers)
+    return replace(findings, warnings=tuple(setting.masks.text(text) for text in findings.warnings))
+
+
+async def _find(setting: Setting, isolation: Isolation, plan: RunPlan, workers: int) -> Findings:
+    manifest, place = plan.manifest, where(plan.manifest)
     problems = [*_secret_problems(setting, place), *outside_problems(setting)]
     if problems:
         raise SpecError(problems)
-    plan = RunPlan(run_id, manifest, 1)
     findings = await isolation.check(replace(plan, workers=workers))
     if findings.problems:
         raise ArciError("\n".join(findings.problems))

@@ -14,7 +14,9 @@ from arci.run.attempt import Attempt
 from arci.run.judgement import Judgement
 from arci.run.logs import Kept, keep_logs
 from arci.run.masking import Masks
+from arci.run.replay import Replayed
 from arci.run.setting import Setting, iso
+from arci.run.usage import model_usage, upstream_facts
 
 __all__ = ["TrialResult", "build_result", "record_events"]
 
@@ -31,6 +33,8 @@ class TrialResult:
     """The agent's process ran, or may have run: the trial must not be made again."""
     left_behind: str | None = None
     """What the back end could not remove after the trial, in its own words."""
+    replayed: Replayed | None = None
+    """Of a replay: how it followed its recording."""
 
 
 def build_result(
@@ -43,6 +47,7 @@ def build_result(
     """Record, events and logs, with secrets masked. `earlier`: the attempts before this one."""
     masks = setting.masks
     logs, log_entries = keep_logs(attempt.logs, masks)
+    upstreams = upstream_facts(attempt.manifest, attempt.conversation.events, attempt.upstreams.asked)
     record = {
         **_identity(attempt.trial, setting),
         **_judged(judgement, masks),
@@ -53,7 +58,8 @@ def build_result(
         "initial_state": masks.value(attempt.initial_state),
         "final_state": masks.value(attempt.final_state),
         "evidence": masks.value(_evidence(attempt)),
-        "usage": _usage(attempt),
+        "usage": _usage(attempt, upstreams),
+        "models": masks.value(upstreams),
         "phases": {name: round(seconds, 6) for name, seconds in attempt.phases.items()},
         "images": dict(setting.manifest.image_digests(attempt.trial.arm)),
         "attempts": masks.value(list(earlier)),
@@ -62,7 +68,8 @@ def build_result(
         "ended_at": iso(setting.now()),
     }
     events = masks.value(record_events(attempt, judgement))
-    return TrialResult(attempt.trial, record, events, logs, not attempt.may_be_made_again, attempt.left_behind)
+    has_begun = not attempt.may_be_made_again
+    return TrialResult(attempt.trial, record, events, logs, has_begun, attempt.left_behind, attempt.replayed)
 
 
 def record_events(attempt: Attempt, judgement: Judgement) -> list[dict[str, Any]]:
@@ -118,10 +125,16 @@ def _agent(attempt: Attempt) -> dict[str, Any]:
 def _environment(attempt: Attempt) -> dict[str, Any]:
     """The tools as the agent was shown them, and what each server said of itself."""
     said = attempt.conversation
-    keys = ("name", "era", "revision", "info")
+    keys, more = ("name", "era", "revision", "info"), ("capabilities", "instructions", "tools")
     return {
         "tools_sha256": digest(said.tools) if said.is_ready else None,
-        "servers": [{key: server.get(key) for key in keys} for server in said.servers],
+        "tools": said.tools,
+        "servers": [
+            {key: server.get(key) for key in keys}
+            | {key: server[key] for key in more if key in server}
+            | {"ended": attempt.server_ends.get(str(server.get("name")))}
+            for server in said.servers
+        ],
     }
 
 
@@ -146,13 +159,15 @@ def _evidence(attempt: Attempt) -> dict[str, Any]:
     return attempt.evidence.for_record()
 
 
-def _usage(attempt: Attempt) -> dict[str, Any]:
+def _usage(attempt: Attempt, upstreams: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     kinds = [event["kind"] for event in attempt.conversation.events]
     return {
         "tool_calls": kinds.count("tool_start"),
         "model_steps": kinds.count("model_step"),
         "relays": kinds.count("relay"),
         "notifications": kinds.count("notification"),
+        **model_usage(upstreams),
+        "paced_seconds": round(attempt.upstreams.paused_s, 6),
         "agent_seconds": round(attempt.agent_seconds, 6),
         "peak_memory_bytes": None,
     }

@@ -19,6 +19,8 @@ from arci.model.manifest import Manifest
 from arci.model.trial import Outcome, Trial
 from arci.run.breaker import Breaker
 from arci.run.logs import Kept
+from arci.run.masking import masked_errors
+from arci.run.outside import told_facts, with_egress
 from arci.run.progress import Counts, Observer, Silent
 from arci.run.result import TrialResult
 from arci.run.setting import Setting, make_setting
@@ -66,12 +68,15 @@ async def run_trials(
     state = "stopped"
     run.observer.run_started(counts)
     try:
-        async with isolation.open(plan) as slots:
-            await run.work(slots, workers)
-            state = "complete"
+        with masked_errors(setting.masks):
+            async with with_egress(setting) as run.setting, isolation.open(plan) as slots:
+                await run.work(slots, workers)
+                state = "complete"
     finally:
         with anyio.CancelScope(shield=True):
             await run.end(state)
+            for told in told_facts(run.setting):
+                run.observer.warn(told)
     return run.counts
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,12 +19,17 @@ from arci.run.attempt import Attempt
 from arci.run.boundary_side import await_ready, close_boundary, open_boundary
 from arci.run.environment_side import environment_path
 from arci.run.facts import Trouble
+from arci.run.masking import masked_errors
+from arci.run.outside import with_egress
+from arci.run.replay import Replay
 from arci.run.result import TrialResult
 from arci.run.setting import make_setting
 from arci.run.trial import run_trial
-from arci.run.witness import Witness
+from arci.run.witness import Masked, Witness
 
-__all__ = ["Tools", "choose_trial", "make_one", "read_tools"]
+__all__ = ["Make", "Tools", "choose_trial", "live_trials", "make_one", "read_tools", "replay_one"]
+
+Make = Callable[[Manifest, Trial], Awaitable[TrialResult]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +66,45 @@ async def make_one(
     host_env: Mapping[str, str] | None = None,
 ) -> TrialResult:
     """The trial as a run would make it, unsealed. `witness` sees its output and events, masked, as they come."""
+    async with live_trials(manifest, isolation, trial.arm, witness, host_env) as make:
+        return await make(manifest, trial)
+
+
+@asynccontextmanager
+async def live_trials(
+    manifest: Manifest,
+    isolation: Isolation,
+    arm: str,
+    witness: Witness | None = None,
+    host_env: Mapping[str, str] | None = None,
+) -> AsyncIterator[Make]:
+    """What makes one trial of that arm after the other, as `make_one` does, in one place that is kept open. Each is
+    made by a manifest that may differ from this one in conditions and tasks alone."""
     plan = RunPlan(str(uuid.uuid4()), manifest, 1)
     setting = make_setting(manifest, os.environ if host_env is None else host_env, witness=witness)
-    missing = [name for name in manifest.arms[trial.arm].secret_env.values() if name not in setting.host_env]
+    missing = [name for name in manifest.arms[arm].secret_env.values() if name not in setting.host_env]
     if missing:
-        raise UsageError(f"{trial.arm}: takes the host's variable {missing[0]!r}, which is not set; it must be.")
+        raise UsageError(f"{arm}: takes the host's variable {missing[0]!r}, which is not set; it must be.")
+    await _fit(isolation, plan)
+    with masked_errors(setting.masks):
+        async with with_egress(setting) as setting, isolation.open(plan) as slots:
+
+            async def make(changed: Manifest, trial: Trial) -> TrialResult:
+                result = await run_trial(slots, trial, replace(setting, manifest=changed), _unnoted)
+                if isinstance(setting.witness, Masked):
+                    setting.witness.rest()
+                return result
+
+            yield make
+
+
+async def replay_one(
+    manifest: Manifest, isolation: Isolation, trial: Trial, replay: Replay, witness: Witness | None = None
+) -> TrialResult:
+    """The recorded trial again: agent and grader run, the rest is answered out of the recording. Nothing of this host's
+    environment is used and nothing is called outside. ArciError where the place does not fit."""
+    plan = RunPlan(str(uuid.uuid4()), manifest, 1)
+    setting = replace(make_setting(manifest, {}, witness=witness), replay=replay)
     await _fit(isolation, plan)
     async with isolation.open(plan) as slots:
         return await run_trial(slots, trial, setting, _unnoted)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from arci.run.masking import Masks
+from arci.run.secret_forms import SHORTEST_PIECE
 
 __all__ = ["SEES_NOTHING", "Masked", "Witness"]
 
@@ -46,6 +47,12 @@ class Masked:
         if whole < len(masked):
             self._held[guest, stream] = masked[whole:]
         self._witness.output(guest, stream, masked[:whole])
+
+    def rest(self) -> None:
+        """What was held back, when nothing more comes: a piece that tells of a secret does not get through."""
+        for (guest, stream), held in self._held.items():
+            self._witness.output(guest, stream, held if len(held) < SHORTEST_PIECE else b"*" * len(held))
+        self._held.clear()
 
     def event(self, event: Mapping[str, Any]) -> None:
         self._witness.event(self._masks.value(dict(event)))

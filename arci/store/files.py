@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from arci.errors import StoreError
 
-__all__ = ["AppendFile", "Lock", "naming", "replace_file", "sync_directory", "write_file"]
+__all__ = ["AppendFile", "Lock", "append_copy", "naming", "replace_file", "sync_directory", "write_file"]
 
 
 @contextmanager
@@ -98,6 +98,20 @@ def write_file(path: Path, data: bytes) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def append_copy(sources: Iterable[Path], path: Path) -> int:
+    """The files of lines one after the other in a new, synced file at `path`; returns how many lines it has."""
+    lines = 0
+    with naming(path), path.open("wb") as target:
+        for source in sources:
+            with naming(source), source.open("rb") as file:
+                for line in file:
+                    target.write(line)
+                    lines += 1
+        target.flush()
+        os.fsync(target.fileno())
+    return lines
 
 
 def sync_directory(path: Path) -> None:

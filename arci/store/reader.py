@@ -12,7 +12,7 @@ from arci.store.layout import EVENTS, LOGS, MANIFEST, RUN, TRIALS
 from arci.store.lines import Line, read_lines, read_object
 from arci.store.logs import LogTail, log_problem, read_kept
 from arci.store.run import StoredRun, StoreProblem
-from arci.store.verify import check_counts, check_info, check_recordings, in_flight
+from arci.store.verify import check_counts, check_info, check_manifest_file, check_recordings, in_flight
 
 __all__ = ["read_events", "read_log", "read_record", "read_run"]
 
@@ -32,6 +32,7 @@ def read_run(directory: Path) -> StoredRun:
     if info is not None:
         of_counts, notes = check_counts(info, records, log.lines)
         problems += of_counts
+        problems += check_manifest_file(info, manifest) if manifest is not None else []
     problems += check_recordings(records, log, (*listed, *flying))
     problems += _log_problems(directory, records)
     return StoredRun(manifest, records, info, tuple(problems), tuple(notes), flying)

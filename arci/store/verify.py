@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from arci.model.canonical import digest
+from arci.model.canonical import canonical, digest, digest_bytes
 from arci.model.record import CHAIN_START
 from arci.store.events import Block, EventLog
-from arci.store.layout import EVENTS, RUN, RUN_FORMAT, STATES, TRIALS
+from arci.store.layout import EVENTS, MANIFEST, RUN, RUN_FORMAT, STATES, TRIALS
 from arci.store.run import StoreProblem
+from arci.store.shards import Shard, shard_of
 
-__all__ = ["check_counts", "check_info", "check_recordings", "in_flight", "seal_info"]
+__all__ = [
+    "check_counts",
+    "check_info",
+    "check_manifest_file",
+    "check_recordings",
+    "first_info",
+    "in_flight",
+    "seal_info",
+]
 
 _SHAPE: dict[str, type] = {
     "run_id": str,
@@ -26,6 +35,35 @@ _SHAPE: dict[str, type] = {
     "warnings": list,
     "started_at": str,
 }
+
+
+def first_info(
+    manifest: Mapping[str, Any],
+    run_id: str,
+    engine: Mapping[str, Any],
+    warnings: Sequence[str],
+    started_at: str,
+    shard: Shard | None = None,
+) -> dict[str, Any]:
+    """`run.json` of a run that is about to begin, without its seal."""
+    info = {
+        "format": RUN_FORMAT,
+        "run_id": run_id,
+        "experiment_id": manifest["experiment_id"],
+        "manifest_sha256": manifest["record_sha256"],
+        "manifest_file_sha256": digest_bytes(canonical(manifest) + b"\n"),
+        "records": 0,
+        "last_record_sha256": CHAIN_START,
+        "events": 0,
+        "in_flight": [],
+        "interrupted": [],
+        "state": "running",
+        "engine": dict(engine),
+        "warnings": list(warnings),
+        "started_at": started_at,
+        "ended_at": None,
+    }
+    return info if shard is None else {**info, "shard": shard.to_document()}
 
 
 def seal_info(info: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,7 +81,24 @@ def check_info(info: Mapping[str, Any]) -> str | None:
     if any(type(info.get(key)) is not kind for key, kind in _SHAPE.items()) or info.get("state") not in STATES:
         return "keys are missing or of another type"
     texts = [*info["in_flight"], *info["interrupted"], *info["warnings"]]
-    return None if all(isinstance(t, str) for t in texts) else "a list holds something else than text"
+    if not all(isinstance(t, str) for t in texts):
+        return "a list holds something else than text"
+    try:
+        shard_of(info)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def check_manifest_file(info: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[StoreProblem]:
+    """Whether `manifest.json` is the file that the run began with, what its own seal leaves out included.
+
+    A `run.json` of an older version does not say which it was.
+    """
+    stated = info.get("manifest_file_sha256")
+    if stated is None or stated == digest_bytes(canonical(manifest) + b"\n"):
+        return []
+    return [StoreProblem(MANIFEST, f"not the file that {RUN} names")]
 
 
 def check_counts(

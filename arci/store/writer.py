@@ -19,11 +19,12 @@ from arci.model.canonical import canonical
 from arci.model.record import CHAIN_START, RECORD_FORMAT, chain_events, seal_record, trace_sha256
 from arci.store.events import started_line
 from arci.store.files import AppendFile, Lock, naming, replace_file, sync_directory, write_file
-from arci.store.layout import DECISION, EVENTS, LOCK, LOGS, MANIFEST, RUN, RUN_FORMAT, TRIALS, safe_experiment_id
+from arci.store.layout import DECISION, EVENTS, LOCK, LOGS, MANIFEST, RUN, TRIALS
 from arci.store.lines import read_lines
 from arci.store.logs import LogTail, describe_logs, write_logs
 from arci.store.prior import refuse_existing, set_aside
-from arci.store.verify import seal_info
+from arci.store.shards import Shard, store_name
+from arci.store.verify import first_info, seal_info
 
 __all__ = ["RunWriter", "utc_now"]
 
@@ -59,13 +60,14 @@ class RunWriter:
         force: bool = False,
         engine_facts: Mapping[str, Any] | None = None,
         warnings: Sequence[str] = (),
+        shard: Shard | None = None,
         now: Callable[[], str] = utc_now,
     ) -> Self:
-        """A new store at `<out_dir>/<experiment_id>` with the sealed manifest in it.
+        """A new store at `<out_dir>/<experiment_id>`, or that of a shard beside it, with the sealed manifest in it.
 
         An existing one: UsageError with the choices; with `force` it is kept as `<experiment_id>.1` (.2, ...).
         """
-        home = Path(out_dir) / safe_experiment_id(manifest_document["experiment_id"])
+        home = Path(out_dir) / store_name(manifest_document["experiment_id"], shard)
         if force:
             set_aside(home)
         refuse_existing(home)
@@ -76,7 +78,7 @@ class RunWriter:
             with naming(home / MANIFEST):
                 (home / LOGS).mkdir()
                 write_file(home / MANIFEST, canonical(manifest_document) + b"\n")
-            info = _first_info(manifest_document, run_id, engine_facts or {}, warnings, now())
+            info = first_info(manifest_document, run_id, engine_facts or {}, warnings, now(), shard)
             writer = cls(home, info, now)
             try:
                 writer._write_info()
@@ -187,27 +189,6 @@ class RunWriter:
         self._is_behind = True
         replace_file(self.directory / RUN, canonical(seal_info(self._info)) + b"\n")
         self._is_behind = False
-
-
-def _first_info(
-    manifest: Mapping[str, Any], run_id: str, engine: Mapping[str, Any], warnings: Sequence[str], started_at: str
-) -> dict[str, Any]:
-    return {
-        "format": RUN_FORMAT,
-        "run_id": run_id,
-        "experiment_id": manifest["experiment_id"],
-        "manifest_sha256": manifest["record_sha256"],
-        "records": 0,
-        "last_record_sha256": CHAIN_START,
-        "events": 0,
-        "in_flight": [],
-        "interrupted": [],
-        "state": "running",
-        "engine": dict(engine),
-        "warnings": list(warnings),
-        "started_at": started_at,
-        "ended_at": None,
-    }
 
 
 def _described(stated: Mapping[str, Any] | None, logs: Mapping[str, Mapping[str, LogTail]]) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def test_an_allowed_host_is_no_problem(base_url: str, allowed: str) -> None:
 )
 def test_any_other_host_is_refused_with_the_variable_that_would_allow_it(base_url: str, allowed: str) -> None:
     (problem,) = problems_of(base_url, allowed=allowed)
-    assert problem.startswith("arci.yaml: models[0].base_url: ")
+    assert problem.startswith("arci.yaml: models.openai.base_url: ")
     host = parse_address(base_url).host
     assert f"ARCI_UPSTREAM_HOSTS='OPENAI_API_KEY={host}'" in problem
     assert SECRET not in problem
@@ -103,7 +103,7 @@ def test_any_other_host_is_refused_with_the_variable_that_would_allow_it(base_ur
 )
 def test_what_is_no_plain_https_url_is_refused_before_anyone_asks_for_its_host(base_url: str) -> None:
     (problem,) = problems_of(base_url, allowed="OPENAI_API_KEY=evil.example,api.openai.com")
-    assert problem.startswith("arci.yaml: models[0].base_url: ")
+    assert problem.startswith("arci.yaml: models.openai.base_url: ")
     assert "allow" in problem or "is no IPv6" in problem or "key is taken from" in problem or "https" in problem
     assert "pass-w0rd" not in problem
 
@@ -129,7 +129,7 @@ def test_without_a_key_a_host_must_be_allowed_by_itself() -> None:
 
 def test_a_key_that_is_not_set_or_is_no_key_is_a_problem_and_is_not_quoted() -> None:
     (unset,) = problems_of("https://api.openai.com/v1", OPENAI_API_KEY="")
-    assert "models[0].key: the variable OPENAI_API_KEY is not set here." in unset
+    assert "models.openai.key: the variable OPENAI_API_KEY is not set here." in unset
     assert problems_of("http://localhost/v1", OPENAI_API_KEY="") == []
     (torn,) = problems_of("https://api.openai.com/v1", OPENAI_API_KEY=SECRET + "\nx: y")
     assert "visible ASCII" in torn
@@ -137,14 +137,17 @@ def test_a_key_that_is_not_set_or_is_no_key_is_a_problem_and_is_not_quoted() -> 
 
 
 def test_every_problem_is_told_and_a_fixture_has_none() -> None:
-    entries = [model(0, base_url="https://one.example/v1"), model(0, base_url="https://two.example/v1")]
+    entries = [
+        model(0, base_url="https://one.example/v1"),
+        model(0, name="two", base_url="https://two.example/v1"),
+    ]
     env = {"OPENAI_API_KEY": SECRET, "ARCI_HTTPS_PROXY": f"socks5://u:{SECRET}@h", "ARCI_CA_BUNDLE": "/nowhere.pem"}
     found = upstream_problems(entries, decisions(0, base_url="https://three.example"), Allowances(), env, "arci.yaml")
     assert [(p.where, p.path) for p in found] == [
         ("ARCI_HTTPS_PROXY", ""),
         ("ARCI_CA_BUNDLE", ""),
-        ("arci.yaml", "models[0].base_url"),
-        ("arci.yaml", "models[1].base_url"),
+        ("arci.yaml", "models.openai.base_url"),
+        ("arci.yaml", "models.two.base_url"),
         ("arci.yaml", "decisions.base_url"),
     ]
     assert SECRET not in "".join(map(str, found))

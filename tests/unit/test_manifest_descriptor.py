@@ -99,7 +99,8 @@ def test_a_problem_reads_file_line_path_value_allowed_hint(tmp_path: Path) -> No
         load(tmp_path, MINIMAL + "budgets: {max_second: 3}\n")
     assert str(caught.value) == (
         f"{tmp_path / 'arci.yaml'}:6: budgets.max_second: is not a known key; allowed: max_tool_calls, "
-        "max_model_steps, max_seconds, grader_seconds, setup_seconds, tool_seconds. Hint: did you mean 'max_seconds'?"
+        "max_model_steps, max_seconds, grader_seconds, setup_seconds, tool_seconds, max_model_calls, max_tokens, "
+        "max_usd. Hint: did you mean 'max_seconds'?"
     )
 
 

@@ -29,7 +29,17 @@ VALID: dict[str, Any] = {
         {"id": "slow", "fault": {"name": "latency", "occurrence": {"from": 1}, "params": {"ms": 5}}},
         {"id": "both", "faults": [{"name": "noop", "occurrence": "every", "tool": "t", "probability": 0.5}]},
     ],
-    "budgets": {"max_seconds": 3},
+    "budgets": {"max_seconds": 3, "max_usd": 0.5},
+    "models": {
+        "main": {
+            "kind": "openai",
+            "model": "m",
+            "env": {"key": "OTHER"},
+            "prices": {"m": {"input": 1.5, "output": 2}},
+        },
+        "local": {"kind": "anthropic", "base_url": "http://127.0.0.1:1/", "prices": {"*": {"input": 1, "output": 1}}},
+    },
+    "decisions": {"upstream": "fixture", "fixture": "d:decide", "model": "jev"},
     "isolation": {"backend": "docker", "memory": "64m", "caps": ["CHOWN"], "platform": "linux/amd64"},
     "images": {"project": {"build": {"context": ".", "args": {"A": "1"}}}},
     "evidence": ["*.json"],

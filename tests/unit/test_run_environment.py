@@ -257,7 +257,7 @@ async def test_the_record_tells_what_the_servers_said_of_themselves_and_counts_w
         {"kind": "environment_end", "server": "files", "steps": ["stdin"], "how": "exit 0"},
     ]
     result = await make_trial(scripted(ready=ready, events=events), experiment(keeps("a")))
-    assert result.record["environment"]["servers"] == [about]
+    assert result.record["environment"]["servers"] == [{**about, "ended": "exit status 0"}]
     again = await make_trial(scripted(ready={**ready, "tools": []}), experiment(keeps("a")))
     assert result.record["environment"]["tools_sha256"] != again.record["environment"]["tools_sha256"]
     assert (result.record["usage"]["relays"], result.record["usage"]["notifications"]) == (1, 1)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from runs import condition, fault
 from trials import answer, make_manifest, mcp, mcp_server, shell_arms
+from upstreams import asks, model
 
 from arci.errors import ArciError, EngineError, SpecError
 from arci.isolation.base import Findings
@@ -197,3 +198,28 @@ async def test_the_faults_of_every_condition_are_loaded_before_trial_1(monkeypat
     await check(RUNS, make_manifest(conditions=conditions))
     begun = [frame["faults"] for frame in frames if frame and frame["type"] == "begin"]
     assert [[f["name"] for f in faults] for faults in begun] == [["tool_timeout"]] * 2
+
+
+async def test_a_key_that_may_not_go_there_or_is_not_set_refuses_the_run_before_anything_starts() -> None:
+    isolation = FakeIsolation(RUNS)
+    stranger = model("stranger", base_url="https://elsewhere.example/v1", key="OPENAI_API_KEY")
+    keyless = model("openai", base_url="https://api.openai.com/v1", key="OPENAI_API_KEY")
+    with pytest.raises(SpecError) as caught:
+        await check(isolation, make_manifest(models=[stranger, keyless]))
+    assert [problem.path for problem in caught.value.problems] == ["models.stranger.base_url", "models.openai.key"]
+    assert caught.value.exit_code == 64
+    assert isolation.started == []
+
+
+async def test_a_command_that_calls_a_model_at_once_is_answered_by_nobody_and_no_problem() -> None:
+    quick = ScriptedTrial(frames=[asks()], agent=(Sleep(3600),))
+    findings = await check(quick, make_manifest(models=[model()], arms=shell_arms()))
+    assert not findings.problems
+
+
+async def test_more_workers_than_calls_at_once_are_worth_a_warning() -> None:
+    manifest = make_manifest(models=[model(concurrency=4)])
+    findings = await preflight(manifest, FakeIsolation(RUNS), "run", workers=5, host_env={})
+    assert any("models.openai: 5 workers, and concurrency 4" in warning for warning in findings.warnings)
+    few = await preflight(manifest, FakeIsolation(RUNS), "run", workers=4, host_env={})
+    assert not any("concurrency" in warning for warning in few.warnings)

@@ -25,7 +25,7 @@ from arci.isolation.docker.labels import labels
 from arci.isolation.docker.probe import Probe, probe
 from arci.isolation.docker.remains import find_remains
 from arci.isolation.docker.roles import image_key
-from arci.isolation.docker.runtime import ensure_runtime
+from arci.isolation.docker.runtime import Runtime, ensure_runtime
 from arci.isolation.docker.slots import DockerSlots
 from arci.isolation.docker.spec import ImageFacts
 from arci.isolation.docker.sweep import sweep
@@ -42,15 +42,17 @@ class DockerIsolation:
 
     capabilities = frozenset(Capability)
 
-    def __init__(self, engine: Engine | None = None) -> None:
+    def __init__(self, engine: Engine | None = None, runtime: Runtime | None = None) -> None:
+        """`runtime`: what to run inside guests instead of this engine's own; see `lent`."""
         self._engine = engine
+        self._lent = runtime
         self._probe: Probe | None = None
 
     @asynccontextmanager
     async def open(self, run: RunPlan) -> AsyncIterator[DockerSlots]:
         engine = await self._connected()
         await _sweep(engine)
-        runtime = await ensure_runtime(engine)
+        runtime = self._lent or await ensure_runtime(engine)
         images = {
             "runtime": await _facts(engine, runtime.image_id),
             **{key: await _facts(engine, ref) for key, ref in image_refs(run.manifest).items()},
@@ -68,7 +70,7 @@ class DockerIsolation:
     async def check(self, run: RunPlan) -> Findings:
         engine = await self._connected()
         stuck = await _sweep(engine)
-        runtime = await ensure_runtime(engine)
+        runtime = self._lent or await ensure_runtime(engine)
         async with _containers(engine) as containers:
             seen = await self._probed(containers, await _facts(engine, runtime.image_id), run)
         info = await engine.call("ask the engine about itself", engine.api.info, timeout_s=CALL_S)

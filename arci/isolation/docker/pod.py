@@ -49,7 +49,7 @@ class DockerPod:
         return "/tmp"
 
     def source(self, role: Role) -> str:
-        return "."  # the image's working directory, in which every guest starts
+        return image_of(self._parts, self._plan, role).workdir  # every guest starts there, but servers go elsewhere
 
     def python(self, role: Role, guest: str, *args: str) -> tuple[str, ...]:
         uid = ("--uid", str(ENVIRONMENT_UID)) if guest == "recorder" else ()

@@ -23,6 +23,7 @@ from arci.run.egress.routes import outgoing
 from arci.run.egress.trial import TrialEgress
 from arci.run.egress.turnstile import Turnstile
 from arci.run.egress.upstream import Upstream, upstreams_of
+from arci.run.egress.waits import Waits
 from arci.run.masking import Masks
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Egress:
         headers = [("content-type", "application/json"), *_VERSIONS.get(line.upstream.kind, ())]
         request = outgoing(line.upstream, method, path, headers, body)
         line.tally.requests += 1
-        await line.call(request, reply, lambda seconds: None)
+        await line.call(request, reply, Waits())
         return reply
 
     def facts(self) -> dict[str, dict[str, Any]]:

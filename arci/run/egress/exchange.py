@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -13,6 +13,7 @@ from arci.run.egress.routes import Outgoing
 from arci.run.egress.tally import Tally
 from arci.run.egress.turnstile import Turnstile
 from arci.run.egress.upstream import Upstream
+from arci.run.egress.waits import Waits
 
 if TYPE_CHECKING:
     from arci.run.egress.answer import Answer
@@ -59,15 +60,15 @@ class Line:
         self._turnstile = turnstile
         self._clock = clock
 
-    async def call(self, request: Outgoing, receiver: Receiver, waited: Callable[[float], None]) -> None:
+    async def call(self, request: Outgoing, receiver: Receiver, waits: Waits) -> None:
         """Hands the answer to `receiver`, whole. CallFailed where there is none, or where it broke off.
 
-        `waited` is told each span of seconds that the call did not spend with the upstream.
+        `waits` is told of each span that the call does not spend with the upstream.
         """
         ticket: int | None = None
         resend = 0
         while True:
-            ticket = await self._timed(self._turnstile.enter(ticket), waited)
+            ticket = await self._timed(self._turnstile.enter(ticket), waits)
             self.tally.sent += 1
             try:
                 await self._attempt(ticket, request, receiver)
@@ -77,18 +78,19 @@ class Line:
             delay_s = max(backoff_s(resend), asked_s or 0.0)
             if resend == MOST_RESENDS or delay_s > LONGEST_WAIT_S:
                 raise CallFailed(_last(failure, resend, delay_s))
-            await self._timed(self._clock.sleep(delay_s), waited)
+            await self._timed(self._clock.sleep(delay_s), waits)
             resend += 1
             self.tally.resends += 1
 
-    async def _timed(self, waiting: Awaitable[T], waited: Callable[[float], None]) -> T:
+    async def _timed(self, waiting: Awaitable[T], waits: Waits) -> T:
         begun_s = self._clock.now_s()
+        waits.begin(self._clock.now_s)
         try:
             return await waiting
         finally:
             spent_s = self._clock.now_s() - begun_s
             self.tally.waited_s += spent_s
-            waited(spent_s)
+            waits.end()
 
     async def _attempt(self, ticket: int, request: Outgoing, receiver: Receiver) -> None:
         begun_s = self._clock.now_s()

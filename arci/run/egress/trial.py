@@ -15,6 +15,7 @@ from arci.run.egress.outbox import Outbox
 from arci.run.egress.permission import check_permitted
 from arci.run.egress.requests import TrialRequest, parse_request, request_number
 from arci.run.egress.routes import Outgoing, outgoing
+from arci.run.egress.waits import Waits
 from arci.run.frames import FrameError
 
 __all__ = ["TrialEgress"]
@@ -31,8 +32,7 @@ class TrialEgress:
         """Calls that got no usable answer through no doing of the agent's: upstream, network or machine."""
         self.calls: dict[str, int] = dict.fromkeys(lines, 0)
         """Upstream -> calls admitted, as the host counts them."""
-        self.waited_s = 0.0
-        """What calls spent on pacing and backing off, not on the upstream; summed over calls."""
+        self._waits = Waits()
         self._lines = lines
         self._max_model_calls = max_model_calls
         self._outbox = outbox
@@ -40,6 +40,11 @@ class TrialEgress:
         self._open: dict[int, anyio.CancelScope] = {}
         self._last = -1
         self._lookups: dict[str, int] = dict.fromkeys(lines, 0)
+
+    @property
+    def waited_s(self) -> float:
+        """For how long calls waited for their pace or backed off, as of now; overlapping waits count once."""
+        return self._waits.total_s
 
     def take(self, frame: Mapping[str, Any]) -> None:
         """An `upstream_request` or `upstream_cancel`. Returns at once; FrameError for a malformed one."""
@@ -81,7 +86,7 @@ class TrialEgress:
                 detail = f"{request.upstream[:100]!r} is no upstream of this experiment; {known} are known."
                 raise CallFailed(Failure("refused", detail, by_agent=True))
             sent = self._admit(request, line)
-            await line.call(sent, _Frames(request.number, self._outbox), self._add_wait)
+            await line.call(sent, _Frames(request.number, self._outbox), self._waits)
         except CallFailed as error:
             await self._fail(request.number, line, error.failure)
         else:
@@ -105,9 +110,6 @@ class TrialEgress:
             return line.upstream.max_calls, counted[line.upstream.name]
         shared = (name for name, other in self._lines.items() if other.upstream.max_calls is None)
         return self._max_model_calls, sum(counted[name] for name in shared)
-
-    def _add_wait(self, seconds: float) -> None:
-        self.waited_s += seconds
 
     async def _fail(self, number: int, line: Line | None, failure: Failure) -> None:
         if not failure.by_agent and len(self.failures) < _MOST_KEPT:

@@ -35,7 +35,7 @@ def declared_upstreams(
     models: Sequence[Mapping[str, Any]], decisions: Mapping[str, Any] | None
 ) -> list[tuple[str, Mapping[str, Any]]]:
     """What reaches out, as (dotted path in the descriptor, its entry). A decision fixture does not."""
-    found = [(f"models[{index}]", model) for index, model in enumerate(models)]
+    found = [(f"models.{model['name']}", model) for model in models]
     if decisions is not None and decisions["upstream"] == "http":
         found.append(("decisions", decisions))
     return found
