@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 from arci.errors import ArciError
 from arci.model.trial import Blame, Outcome
 from arci.run.result import TrialResult
@@ -11,9 +14,21 @@ __all__ = ["MOST_IN_A_ROW", "Breaker", "RunBroken"]
 MOST_IN_A_ROW = 3
 _OURS = frozenset({Blame.HARNESS.value, Blame.ENGINE.value, Blame.MACHINE.value})
 
+_REMEDIES = {
+    errno.EMFILE: "with more open files allowed (ulimit -n), or fewer --workers",
+    errno.ENOSPC: "once there is room",
+    errno.EAGAIN: "with more processes allowed (ulimit -u), or fewer --workers",
+}
+
 
 class RunBroken(ArciError):
     """The run was stopped because trial after trial broke without the agent's doing; its store can be resumed."""
+
+
+def _remedy(details: str) -> str:
+    """What a person can do, where the machine's words tell it."""
+    told = (remedy for code, remedy in _REMEDIES.items() if os.strerror(code) in details)
+    return next(told, "once it is mended")
 
 
 class Breaker:
@@ -50,5 +65,5 @@ class Breaker:
         details = "; ".join(f"{r.trial.trial_id}: {r.record['detail']}" for r in self._broken)
         return RunBroken(
             f"the run was stopped: {len(self._broken)} trials in a row broke without the agent's doing: {details}",
-            hint="once it is mended, `arci run --resume` makes the missing trials.",
+            hint=f"{_remedy(details)}, `arci run --resume` makes the missing trials.",
         )

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from arci.errors import ArciError, SpecError
+from arci.run.loose_forms import QUOTED, WRAPPED, LooseForms
 from arci.run.secret_forms import SHORTEST_PIECE, data_of, encoded_forms, plain_forms
-from arci.run.torn import overlap, wrapped_overlap
+from arci.run.torn import overlap
 
 __all__ = ["SHORTEST_SECRET", "Masks", "masked_errors"]
 
 SHORTEST_SECRET = 4
 """Characters. Shorter values are not masked: they would be found in everything, and preflight says so."""
-_GAP = rb"(?:\s|\\[rn])*"
-"""Where an encoded text may be wrapped: line ends and indentation, also as escapes within a JSON text."""
-_ESCAPED_ENDS = re.compile(rb"\\[rn]")
+_PLAIN = re.compile(rb"[A-Za-z0-9_-]*")
+"""No quoting puts anything into such a value."""
 
 _Span = tuple[int, int, str]
 """Where a secret stands, from and to, and its name."""
@@ -30,16 +30,20 @@ class Masks:
         """`values`: name of the declared host variable -> its value."""
         self._values: dict[str, str] = {}
         self._names: dict[bytes, str] = {}
-        self._encoded: dict[bytes, re.Pattern[bytes] | None] = {}
+        wrapped: dict[bytes, str] = {}
+        quoted: dict[bytes, str] = {}
         for name, value in values.items():
-            if len(value) >= SHORTEST_SECRET:
-                self._values.setdefault(value.strip(), name)
-                encoded = set().union(*map(_bytes, encoded_forms(value)))
-                self._encoded |= dict.fromkeys(encoded)
-                for form in sorted(encoded.union(*map(_bytes, plain_forms(value)))):
-                    if len(form) >= SHORTEST_SECRET:
-                        self._names.setdefault(form, name)
-
+            if len(value) < SHORTEST_SECRET:
+                continue
+            self._values.setdefault(value.strip(), name)
+            plain, encoded = _all_bytes(plain_forms(value)), _all_bytes(encoded_forms(value))
+            for form in plain + encoded:
+                self._names.setdefault(form, name)
+            for form in encoded:
+                wrapped.setdefault(form, name)
+            for form in _all(QUOTED.left_out(form) for form in plain if not _PLAIN.fullmatch(form)):
+                quoted.setdefault(form, name)
+        self._loose = (LooseForms(wrapped, WRAPPED), LooseForms(quoted, QUOTED))
         long = [form for form in self._names if len(form) > SHORTEST_PIECE]
         self._pieces = [(form, form[:SHORTEST_PIECE], form[-SHORTEST_PIECE:]) for form in long]
         self._longest = max(map(len, long), default=1)
@@ -86,14 +90,14 @@ class Masks:
     def torn(self, masked: bytes) -> int:
         """With how many bytes `masked` ends that may be the beginning of a secret."""
         plain = max((overlap(masked, form) for form in self._names), default=0)
-        return max(plain, wrapped_overlap(masked, self._encoded))
+        return max(plain, *(loose.torn(masked) for loose in self._loose))
 
     def after_cut(self, tail: bytes) -> bytes:
         """As `output`, and without the rest of a secret that the cut at the start of `tail` has torn."""
         masked = self.output(tail)
         backwards = masked[::-1]
         torn = max((overlap(backwards, form[::-1]) for form in self._names), default=0)
-        torn = max(torn, wrapped_overlap(backwards, [form[::-1] for form in self._encoded], backwards=True))
+        torn = max(torn, *(loose.torn(backwards, backwards=True) for loose in self._loose))
         return b"*" * torn + masked[torn:]
 
     def _replace(self, data: bytes, put: Callable[[str, int], bytes]) -> bytes:
@@ -108,24 +112,13 @@ class Masks:
         return b"".join([*parts, data[at:]])
 
     def _found(self, data: bytes) -> Iterator[_Span]:
-        """A search for fixed bytes costs a fraction of a pattern's, and most texts hold no secret."""
         for form, name in self._names.items():
             at = data.find(form)
             while at >= 0:
                 yield at, at + len(form), name
                 at = data.find(form, at + len(form))
-        dense = _dense(data)
-        if dense is not data:
-            for form in [form for form in self._encoded if form in dense]:
-                for found in self._wrapped(form).finditer(data):
-                    yield *found.span(), self._names[form]
-
-    def _wrapped(self, form: bytes) -> re.Pattern[bytes]:
-        pattern = self._encoded[form]
-        if pattern is None:
-            pattern = re.compile(_GAP.join(re.escape(bytes([byte])) for byte in form))
-            self._encoded[form] = pattern
-        return pattern
+        for loose in self._loose:
+            yield from loose.found(data)
 
     def _without_pieces(self, data: bytes) -> bytes:
         """Text is cut to a size by those who know of no secret."""
@@ -174,14 +167,11 @@ def _merged(spans: Iterator[_Span]) -> list[_Span]:
     return merged
 
 
-def _dense(data: bytes) -> bytes:
-    """`data` without what `_GAP` allows; `data` itself where there is none of it."""
-    escaped = b"\\n" in data or b"\\r" in data
-    if not escaped and b"\n" not in data and b"\r" not in data:
-        return data
-    return b"".join((_ESCAPED_ENDS.sub(b"", data) if escaped else data).split())
+def _all_bytes(forms: Iterable[str]) -> list[bytes]:
+    """As they stand in a text, and as they stand in output: not the same where a value is no UTF-8."""
+    return _all(raw for form in forms for raw in (form.encode("utf-8", "surrogatepass"), data_of(form)))
 
 
-def _bytes(text: str) -> set[bytes]:
-    """As it stands in a text, and as it stands in output: not the same where the value is no UTF-8."""
-    return {text.encode("utf-8", "surrogatepass"), data_of(text)}
+def _all(forms: Iterable[bytes]) -> list[bytes]:
+    """Each once, in the same order every time; those that are too short to be looked for are left out."""
+    return sorted({form for form in forms if len(form) >= SHORTEST_SECRET})

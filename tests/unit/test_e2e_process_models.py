@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from e2e import arci, records
-from modelserver import KEY, asking, completion, provider
+from modelserver import KEY, asking, completion, deltas, provider
 
 from arci.isolation.process.native import find_init
 from arci.store.reader import read_events
@@ -112,3 +114,54 @@ def test_what_a_provider_says_of_the_key_is_masked_in_the_recording(tmp_path: Pa
         event for event in read_events(ended.run, next(iter(records(ended.run)))) if event["kind"] == "model_finish"
     ]
     assert [event["text"] for event in told] == ["hello " + "*" * len(KEY)] * 2
+
+
+def test_a_streamed_answer_is_handed_on_as_it_comes_and_recorded_whole(tmp_path: Path) -> None:
+    """The provider ends the stream when it is asked again, which the agent does when it has read the first piece."""
+    was_asked_again = threading.Semaphore(0)
+
+    def pieces() -> Iterator[bytes]:
+        first, *rest = deltas("hel", "lo")
+        yield first
+        assert was_asked_again.acquire(timeout=60)
+        yield from rest
+
+    def answer(number: int, body: dict[str, Any]) -> tuple[int, Any]:
+        if body.get("stream"):
+            return 200, pieces()
+        was_asked_again.release()
+        return 200, completion()
+
+    with provider(answer) as server:
+        path = asking(tmp_path, server, baseline="streaming", candidate="streaming", n_per_arm=1)
+        ended = arci("run", path, "--out", tmp_path / "runs", "--json", "--workers", 1, env=ENV)
+    assert outcomes(ended.run) == {"baseline": {"PASS completed"}, "candidate": {"PASS completed"}}
+    for trial in records(ended.run):
+        events = [event for event in read_events(ended.run, trial) if event["kind"] == "model_finish"]
+        streamed = next(event for event in events if event["occurrence"] == 0)
+        assert (streamed["text"], streamed["usage"]["output_tokens"]) == ("hello", 5)
+        assert len(streamed["chunks"]) > 1
+
+
+@pytest.mark.parametrize("budget", [{"max_tokens": 20}, {"max_usd": 25e-6}])
+def test_tokens_and_money_are_budgets(tmp_path: Path, budget: dict[str, float]) -> None:
+    """A call takes 15 tokens and 20 millionths of a dollar; each agent makes two."""
+    with provider() as server:
+        path = asking(tmp_path, server, budgets=budget, n_per_arm=1)
+        ended = arci("run", path, "--out", tmp_path / "runs", "--json", env=ENV)
+    assert outcomes(ended.run) == {"baseline": {"FAIL budget"}, "candidate": {"FAIL budget"}}
+    assert {record["detail"] for record in records(ended.run).values()} == {f"budget {next(iter(budget))} was reached"}
+
+
+def test_preflight_tells_whether_the_model_answers(tmp_path: Path) -> None:
+    with provider() as server:
+        ready = arci("preflight", asking(tmp_path, server), "--json", env=ENV)
+        assert [row["state"] for row in ready.json["checks"]] == ["ok"] * 4
+        other = {"kind": "openai", "base_url": server.base_url, "model": "gpt-y"}
+        unlisted = arci("preflight", asking(tmp_path, server, models={"openai": other}))
+        assert (ready.exit_code, unlisted.exit_code) == (0, 4)
+        assert "gpt-y is not listed" in unlisted.stdout
+        allowed = arci("preflight", tmp_path / "arci.yaml", "--allow-unlisted-model")
+        assert allowed.exit_code == 0
+        assert server.keys == {f"Bearer {KEY}", ""}
+    assert arci("preflight", tmp_path / "arci.yaml").exit_code == 3

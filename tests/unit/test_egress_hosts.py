@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from egress_server import decisions, model
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arci.errors import SpecError
@@ -108,6 +108,7 @@ def test_what_is_no_plain_https_url_is_refused_before_anyone_asks_for_its_host(b
     assert "pass-w0rd" not in problem
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="htps:/@\\.#?%[]a1 \n-_", max_size=30).map(lambda tail: "https://" + tail))
 def test_no_text_is_read_as_another_host_than_the_one_that_is_called(base_url: str) -> None:
     import httpx

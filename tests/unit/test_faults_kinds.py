@@ -39,6 +39,8 @@ def test_the_kinds_are_the_documented_ones_and_noop_comes_first() -> None:
     assert list(BUILTIN) == [
         *("noop", "tool_timeout", "tool_error_once", "empty_result", "lost_response"),
         *("latency", "malformed_result", "stale_result", "truncated_result"),
+        *("model_timeout", "model_rate_limited", "model_error", "model_overloaded", "model_truncated_stream"),
+        *("model_slow", "model_malformed", "model_empty", "decision_low_confidence", "decision_unavailable"),
     ]
     assert all(kind.summary for kind in BUILTIN.values())
 

@@ -107,8 +107,10 @@ def test_a_fault_shadowed_by_one_that_was_never_injected_is_not_exempt() -> None
     assert "latency on reserve" in decision.reasons[0]
 
 
-def spec(kind: str, n: int = 0, tool: str | None = "reserve", probability: float = 1.0) -> FaultSpec:
-    return FaultSpec("f", "falsify", tool, Occurrence(kind, n), probability, 1, {})
+def spec(
+    kind: str, n: int = 0, tool: str | None = "reserve", probability: float = 1.0, name: str = "latency"
+) -> FaultSpec:
+    return FaultSpec(name, "falsify", tool, Occurrence(kind, n), probability, 1, {})
 
 
 @pytest.mark.parametrize(
@@ -128,6 +130,9 @@ def spec(kind: str, n: int = 0, tool: str | None = "reserve", probability: float
         ([spec("every", tool=None)], spec("nth", 0), True),
         ([spec("every")], spec("nth", 0, tool=None), False),
         ([spec("every", probability=0.99)], spec("nth", 0), False),
+        ([spec("every", tool=None)], spec("nth", 0, tool=None, name="model_error"), False),
+        ([spec("every", tool=None, name="model_slow")], spec("nth", 0, tool="model:gpt", name="model_error"), True),
+        ([spec("every", tool=None, name="model_slow")], spec("nth", 0, tool=None, name="decision_unavailable"), False),
     ],
 )
 def test_a_fault_is_shadowed_if_every_call_it_could_meet_is_met_before(

@@ -18,8 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arci.errors import ArciError, Problem, SpecError
+from arci.run.loose_forms import QUOTED, WRAPPED, LooseForms
 from arci.run.masking import Masks, masked_errors
-from arci.run.torn import overlap, wrapped_overlap
+from arci.run.torn import overlap
 from arci.run.witness import Masked
 
 MARK = "mark7f3a91"
@@ -68,6 +69,9 @@ FORMS: dict[str, Callable[[], str]] = {
     "repr": lambda: repr(SECRET),
     "ascii": lambda: ascii(SECRET),
     "repr of bytes": lambda: repr(DATA),
+    "JSON three times in a repr": lambda: repr([json.dumps(json.dumps(json.dumps([SECRET])))]),
+    "shell in repr in JSON": lambda: json.dumps(repr({"argv": shlex.quote(SECRET)})),
+    "HTML in JSON in repr": lambda: repr(json.dumps(html.escape(SECRET))),
     "repr of repr in JSON": lambda: json.dumps(repr(SECRET)),
 }
 """As other programs make them: not by the code under test."""
@@ -190,10 +194,14 @@ def test_the_overlap_is_the_longest_proper_beginning_at_the_end(data: bytes, for
     assert overlap(data, form) == max(sizes, default=0)
 
 
-def test_the_overlap_of_a_wrapped_text_counts_its_blanks() -> None:
-    assert wrapped_overlap(b"x abcdefgh\n  ij", [b"abcdefghijklm"]) == len(b"abcdefgh\n  ij")
-    assert wrapped_overlap(b"x\nabc", [b"abcdefghijklm"]) == 0, "an ordinary line"
-    assert wrapped_overlap(b"xabcdefghij", [b"abcdefghijklm"]) == 0, "not wrapped"
+def test_what_is_torn_of_a_wrapped_or_quoted_text_counts_what_stands_between() -> None:
+    wrapped, quoted = (LooseForms({b"abcdefghijklm": ""}, gap) for gap in (WRAPPED, QUOTED))
+    assert wrapped.torn(b"x abcdefgh\n  ij") == len(b"abcdefgh\n  ij")
+    assert wrapped.torn(b"x abcdefgh\\nij") == len(b"abcdefgh\\nij")
+    assert wrapped.torn(b"x\nabc") == 0, "an ordinary line"
+    assert wrapped.torn(b"xabcdefghij") == 0, "not wrapped"
+    assert wrapped.torn(b" x" + b"fghij\nklm"[::-1], backwards=True) == len(b"fghij\nklm")
+    assert quoted.torn(b"x abc\\\\defgh\\i") == len(b"abc\\\\defgh\\i")
 
 
 def test_errors_are_masked_with_their_problems_and_hints() -> None:
