@@ -75,7 +75,8 @@ class AgentSide:
             from arci.boundary.http_port import HttpPort  # most trials have none
             from arci.boundary.upstream_side import UpstreamSide
 
-            self._upstreams = UpstreamSide(journal, terms, plan, self.limits, alarms, numbering, fixture_argv)
+            parts = (journal, terms, plan, self.limits, alarms, numbering)
+            self._upstreams = UpstreamSide(*parts, fixture_argv, servers.replay)
             port = HttpPort(site, self._upstreams.site, intake, self._answered)
         doors = Doors(servers, Status(journal), dispatches, notices, port, intake, self._answered)
         self.connections = Connections(journal, _tokens(terms), doors)

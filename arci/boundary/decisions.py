@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from arci.boundary.limits import Limits
     from arci.boundary.numbering import Numbering
     from arci.boundary.outside import Outside
+    from arci.boundary.replay import Replay
     from arci.boundary.terms import UpstreamTerms
     from arci.boundary.upstream_place import UpstreamPlace
     from arci.faults.call import Call
@@ -62,8 +63,11 @@ class Decisions:
         numbering: Numbering,
         outside: Outside,
         fixture: Optional[Tuple[Fixture, int]],
+        replay: Optional[Replay] = None,
     ) -> None:
-        """`fixture`: whoever answers in place of the host's upstream, and the trial's seed for it."""
+        """`fixture`: whoever answers in place of the host's upstream, and the trial's seed for it. `replay`: the
+        recording that answers in place of both."""
+        self._replay = replay
         self.terms = terms
         self.shapes = shapes
         self._journal = journal
@@ -114,11 +118,35 @@ class Decisions:
         if refusal is not None:
             self._fail(decision, 403, refusal.kind or "refused", refusal.detail)
             return
+        if self._replay is not None:
+            self._serve(decision, self._replay)
+            return
         status = self._before(decision)
         if status is not None:
             self._fail(decision, status, "error", "Overloaded")
         else:
             self._ask(decision, place, data)
+
+    def _serve(self, decision: _Decision, replay: Replay) -> None:
+        """Answer out of a recording, as the agent got it then."""
+        found = replay.take("tool", TOOL, decision.body)
+        if found is None:
+            detail = "the recording that is replayed has no answer to this decision"
+            self._fail(decision, 502, "environment", detail)
+            return
+        decision.injected_by, value = found["injected_by"], found["value"]
+        for fault in found["injections"]:
+            self._journal.event("injection", **fault, **_identity(decision.call))
+        status = found.get("status") or 502
+        if found["ok"]:
+            self._finish(decision, True, value, None)
+            decision.exchange.respond(200, dumps(value).encode("utf-8", "backslashreplace"))
+        elif found["error_kind"] == "error" and decision.injected_by is None:  # what an upstream said itself
+            self._finish(decision, False, value, "error", status)
+            decision.exchange.respond(status, str(value).encode("utf-8", "backslashreplace"))
+        elif found["error_kind"] != "cancelled":
+            shown = None if decision.injected_by else "the upstream gave no answer"
+            self._fail(decision, status, found["error_kind"], str(value), shown=shown)
 
     def _before(self, decision: _Decision) -> Optional[int]:
         """The status that a fault answers in place of the upstream, or None."""
@@ -160,7 +188,8 @@ class Decisions:
             kind = "timeout" if failure == "timeout" else "environment"
             self._fail(decision, 502, kind, f"{failure}: {detail}", shown="the upstream gave no answer")
         elif delivery.status != 200:
-            self._finish(decision, False, delivery.body.decode("utf-8", "replace")[:65536], "error")
+            text = delivery.body.decode("utf-8", "replace")[:65536]
+            self._finish(decision, False, text, "error", delivery.status)
             delivery.finish()
         else:
             self._judge(decision, delivery)
@@ -199,7 +228,7 @@ class Decisions:
         self._finish(decision, False, "cancelled by the agent", "cancelled")
 
     def _fail(self, decision: _Decision, status: int, kind: str, detail: str, shown: Optional[str] = None) -> None:
-        self._finish(decision, False, detail, kind)
+        self._finish(decision, False, detail, kind, status)
         self._refuse(decision.exchange, status, shown or detail)
 
     def _refuse(self, exchange: Exchange, status: int, detail: str) -> None:
@@ -210,11 +239,15 @@ class Decisions:
         about = _identity(decision.call)
         self._journal.event("injection", fault=fault.name, fault_index=fault.index, **about)
 
-    def _finish(self, decision: _Decision, ok: bool, value: Any, kind: Optional[str]) -> None:
+    def _finish(
+        self, decision: _Decision, ok: bool, value: Any, kind: Optional[str], status: Optional[int] = None
+    ) -> None:
         decision.is_over = True
         del self._open[decision.call.call_id]
         about = {"ok": ok, "value": value, "error_kind": kind, "injected_by": decision.injected_by}
-        self._journal.event("tool_finish", **_identity(decision.call), **about, executed=decision.was_asked)
+        self._journal.event(
+            "tool_finish", **_identity(decision.call), **about, status=status, executed=decision.was_asked
+        )
 
 
 def _identity(call: Call) -> Dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from arci.boundary.model_delivery import Delivery
 from arci.boundary.model_record import kept_body
+from arci.boundary.replay_model import play
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from arci.boundary.limits import Limits
     from arci.boundary.model_call import Asked
     from arci.boundary.outside import Outside
+    from arci.boundary.replay import Replay
 
 __all__ = ["MOST_LOOKUPS", "Lookups"]
 
@@ -21,7 +23,10 @@ MOST_LOOKUPS = 50
 
 
 class Lookups:
-    def __init__(self, journal: Journal, limits: Limits, outside: Outside, most: Optional[int]) -> None:
+    def __init__(
+        self, journal: Journal, limits: Limits, outside: Outside, most: Optional[int], replay: Optional[Replay] = None
+    ) -> None:
+        self._replay = replay
         self._journal = journal
         self._limits = limits
         self._outside = outside
@@ -33,6 +38,9 @@ class Lookups:
         self._left -= 1
         if self._limits.latched is not None or self._left < 0:
             asked.refuse(403, self._limits.latched or "too many requests of this kind in one trial")
+            return
+        if self._replay is not None:
+            self._serve(asked, method, self._replay)
             return
         numbers: List[int] = []
 
@@ -50,6 +58,19 @@ class Lookups:
         numbers.append(self._outside.ask(asked.upstream.name, method, asked.path, asked.headers, text, delivery))
         self._open[numbers[0]] = done
         asked.exchange.when_hung_up(lambda: self._given_up(numbers[0]))
+
+    def _serve(self, asked: Asked, method: str, replay: Replay) -> None:
+        """Answer out of a recording."""
+        delivery = Delivery(asked.exchange, True, lambda failure, detail: None)
+        found = replay.take("lookup", f"{asked.upstream.name} {method} {asked.path}", asked.body)
+        failure = "failed" if found is None else found["error_kind"]
+        if found is not None:
+            play(delivery, found)
+        self._record(asked, method, delivery, failure)
+        if failure is None:
+            delivery.finish()
+        elif failure != "cancelled":
+            delivery.refuse(502, asked.shapes.error(502, "the upstream gave no answer"))
 
     def settle(self) -> None:
         for number in list(self._open):

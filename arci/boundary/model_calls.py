@@ -7,6 +7,7 @@ from arci.boundary.model_delivery import Delivery, beginning_of
 from arci.boundary.model_record import capped, capped_calls, digest, error_kind, kept_body, messages_digest, shown
 from arci.boundary.numbering import Numbering
 from arci.boundary.prices import cost_usd, estimated_tokens
+from arci.boundary.replay_model import is_held, play
 from arci.faults.model_action import Empty, Malform, Refuse, Stall
 from arci.faults.settings import MODEL
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from arci.boundary.model_answer import ModelAnswer
     from arci.boundary.model_call import Asked
     from arci.boundary.outside import Outside
+    from arci.boundary.replay import Replay
     from arci.faults.plan import FaultPlan
 
 __all__ = ["ModelCalls"]
@@ -31,7 +33,17 @@ _EVENTS = ("content-type", "text/event-stream")
 class ModelCalls:
     """Every call of a model in the trial."""
 
-    def __init__(self, journal: Journal, limits: Limits, plan: FaultPlan, alarms: Alarms, outside: Outside) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        limits: Limits,
+        plan: FaultPlan,
+        alarms: Alarms,
+        outside: Outside,
+        replay: Optional[Replay] = None,
+    ) -> None:
+        """`replay`: the recording that answers in place of `outside`."""
+        self._replay = replay
         self._journal = journal
         self._limits = limits
         self._plan = plan
@@ -79,11 +91,41 @@ class ModelCalls:
             about = {"tool": call.tool, "occurrence": call.occurrence, "call_id": call.call_id}
             self._journal.event("injection", fault=fault.name, fault_index=fault.index, **about)
         asked.exchange.when_hung_up(lambda: self._given_up(model_call))
+        if self._replay is not None:
+            self._serve(model_call, self._replay)
+            return
         delay_ms = model_call.disturbance.delay_ms
         if delay_ms > 0:
             self._later(model_call, delay_ms, self._go)
         else:
             self._go(model_call)
+
+    def _serve(self, model_call: ModelCall, replay: Replay) -> None:
+        """Answer out of a recording, as the agent got it then; faults do not act, they are recorded again."""
+        asked, call = model_call.asked, model_call.call
+        delivery = Delivery(asked.exchange, False, lambda failure, detail: self._ended(model_call, failure, detail))
+        model_call.delivery = delivery
+        path, key = asked.path.partition("?")[0], [messages_digest(asked.body), asked.streams]
+        found = replay.take("model", f"{asked.upstream.name} {path}", shown(asked.body, asked.data), key)
+        if found is None:
+            delivery.failed("replay", "the recording has no answer to this call")
+            return
+        model_call.was_executed, disturbance = found["executed"], model_call.disturbance
+        disturbance.injected_by = found["injected_by"]
+        if found["injections"] and found["error_kind"] == "timeout":
+            disturbance.ending = Stall(0)
+        for fault in found["injections"]:
+            self._journal.event("injection", **fault, tool=call.tool, occurrence=call.occurrence, call_id=call.call_id)
+        play(delivery, found)
+        if found["error_kind"] == "truncated":
+            answer = self._read(model_call)
+            answer.usage = found["usage"]
+            self._finish(model_call, "truncated", answer)
+            delivery.cut()
+        elif found["error_kind"] == "failed":
+            delivery.failed("replay", "it failed when it was recorded, too")
+        elif not is_held(found):
+            delivery.end()
 
     def _later(self, model_call: ModelCall, ms: float, then: Any) -> None:
         model_call.alarm = self._alarms.after("model", ms / 1000, lambda: then(model_call))
@@ -213,7 +255,7 @@ class ModelCalls:
             executed=model_call.number is not None,
             **more,
         )
-        if model_call.number is not None:
+        if model_call.number is not None or model_call.was_executed:
             self._charge(asked, answer, len(body))
 
     def _charge(self, asked: Asked, answer: ModelAnswer, said_bytes: int) -> None:

@@ -32,8 +32,10 @@ class Processes:
         self._uids: Dict[str, int] = {}
 
     def adopt(self, name: str, pipes: Pipes) -> None:
-        """A process that was there before."""
+        """A process that was there before; it lives under the first user id."""
         self._add(name, ProcessPort(name, pipes))
+        if self._uid is not None:
+            self._uids[name] = self._uid
 
     @property
     def pending(self) -> int:

@@ -37,8 +37,8 @@ class Recorded:
 
 
 class Replay:
-    """The recorded calls of one trial. Each of `calls` has `kind` (`tool`, `relay`, `model`), `name`, `payload` (JSON)
-    and `answer`; see docs/reference/control-channel.md."""
+    """The recorded calls of one trial. Each has `kind` (`tool`, `relay`, `model`, `lookup`), `name`, `payload`
+    (JSON) and `answer`; see docs/reference/control-channel.md."""
 
     def __init__(self, journal: Journal, replay: Mapping[str, Any]) -> None:
         """KeyError or TypeError if it lacks something."""
@@ -50,7 +50,7 @@ class Replay:
         self._counts: Dict[bytes, int] = {}
         self._has_missed = False
         for index, call in enumerate(self._calls):
-            key = _key(call["kind"], call["name"], call["payload"])
+            key = _key(call["kind"], call["name"], call.get("digest", call["payload"]))
             self._left.setdefault(key, []).append(index)
             self._counts[key] = self._counts.get(key, 0) + 1
 
@@ -65,9 +65,10 @@ class Replay:
         injected = [(fault["fault"], fault["fault_index"]) for fault in answer["injections"]]
         return Recorded(_tool_answer(answer), injected, answer["injected_by"], answer["is_held"])
 
-    def take(self, kind: str, name: str, payload: Any) -> Optional[Dict[str, Any]]:
-        """The next recorded answer to that, each once; None for a miss, of which the host is told the first."""
-        key = _key(kind, name, payload)
+    def take(self, kind: str, name: str, payload: Any, digest: Any = None) -> Optional[Dict[str, Any]]:
+        """The next recorded answer to that, each once; None for a miss, of which the host is told the first. `digest`:
+        what is compared in place of a payload of which a record may keep the head alone."""
+        key = _key(kind, name, payload if digest is None else digest)
         left = self._left.get(key)
         if left and "too_long" not in self._calls[left[0]]["answer"]:
             found: Dict[str, Any] = self._calls[left.pop(0)]["answer"]

@@ -64,7 +64,7 @@ class Setup:
             if problem is None:
                 self._starting.remove(source.name)
                 if not self._starting and not self._is_over:
-                    self._snapshots.take(self._terms.setup_s, self._taken)
+                    self._snapshots.take_first(self._terms.setup_s, self._taken)
             elif self._terms.servers and problem:
                 self.fail(f"server {source.name!r}: {problem}", server=source.name, during_call=False)
             else:
@@ -92,7 +92,9 @@ class Setup:
         self._journal.phase = "trial"
         servers = [_facts(source) for source in self._sources]
         self._journal.tell("ready", tools=self._tools(), servers=servers, listening=self._listening)
-        self._journal.tell("initial_state", state=self._snapshots.state(self._states))
+        state = self._snapshots.state(self._states)
+        if state is not None:
+            self._journal.tell("initial_state", state=state)
         self._states = None
         self._end()
 

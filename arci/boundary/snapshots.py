@@ -35,6 +35,18 @@ class Snapshots:
         for source in self._sources:
             source.snapshot(seconds, self._taken(source.name, gathering))
 
+    def take_first(self, seconds: float, tell: Callable[[States], None]) -> None:
+        """The same before the agent. A toolset need not have a state before it was used: it is None then."""
+        if self._trial.servers:
+            self.take(seconds, tell)
+            return
+        (source,) = self._sources
+
+        def taken(state: Optional[Dict[str, Any]], problem: Optional[str]) -> None:
+            tell({source.name: state} if state is not None or problem else None)
+
+        source.snapshot(seconds, taken)
+
     def take_by_function(self, seconds: float, tell: Callable[[States], None]) -> None:
         """The states that a function reads from a server's directory."""
         servers = [s for s in self._trial.servers if _kind(s) == "python"]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from arci.boundary.lookups import Lookups
     from arci.boundary.model_calls import ModelCalls
     from arci.boundary.numbering import Numbering
+    from arci.boundary.replay import Replay
     from arci.boundary.terms import Terms, UpstreamTerms
     from arci.boundary.upstream_site import Upstream
     from arci.faults.plan import FaultPlan
@@ -38,7 +39,10 @@ class UpstreamSide:
         alarms: Alarms,
         numbering: Numbering,
         fixture_argv: Optional[FixtureArgv],
+        replay: Optional[Replay] = None,
     ) -> None:
+        """`replay`: the recording that answers in place of host and fixture."""
+        self._replay = replay
         self._journal = journal
         self._terms = terms
         self._limits = limits
@@ -74,16 +78,18 @@ class UpstreamSide:
         from arci.boundary.model_upstream import ModelUpstream
 
         if self._calls is None or self._lookups is None:
-            self._calls = ModelCalls(self._journal, self._limits, self._plan, self._alarms, self._outside)
-            self._lookups = Lookups(self._journal, self._limits, self._outside, self._terms.budget_model_calls)
+            self._calls = ModelCalls(self._journal, self._limits, self._plan, self._alarms, self._outside, self._replay)
+            most = self._terms.budget_model_calls
+            self._lookups = Lookups(self._journal, self._limits, self._outside, most, self._replay)
         return ModelUpstream(upstream, shapes, self._calls, self._lookups)
 
     def _decider(self, upstream: UpstreamTerms, shapes: Any) -> Upstream:
         from arci.boundary.decisions import Decisions
 
-        fixture = None if upstream.fixture is None else (self._started(upstream.fixture), self._terms.seed)
+        reference = upstream.fixture if self._replay is None else None
+        fixture = None if reference is None else (self._started(reference), self._terms.seed)
         parts = (self._journal, self._limits, self._plan, self._numbering, self._outside)
-        decisions = Decisions(upstream, shapes, *parts, fixture)
+        decisions = Decisions(upstream, shapes, *parts, fixture, self._replay)
         self._decisions.append(decisions)
         return decisions
 
