@@ -52,7 +52,7 @@ def credentials(head: Head) -> List[str]:
 
 
 def _is_passed_on(name: str) -> bool:
-    return name in _PASSED_ON or name.startswith(_PASSED_ON_PREFIXES)
+    return name in _PASSED_ON or (name.startswith(_PASSED_ON_PREFIXES) and name.replace("-", "").isalnum())
 
 
 def _is_plain(value: str) -> bool:

@@ -9,7 +9,7 @@ __all__ = ["KIND"]
 
 KIND = Kind(
     "model_truncated_stream",
-    "the real answer, cut: of a stream params.keep_chunks events arrive, else half of it; the connection ends",
+    "the real answer, cut: of a stream params.keep_chunks events arrive (none: half), of any other answer half",
     lambda params: ModelFault(Truncate(params["keep_chunks"])),
     [count("keep_chunks", None)],
     target=MODEL,

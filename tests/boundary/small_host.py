@@ -130,6 +130,7 @@ class Recorder:
             listen=changes.get("listen", [self.address]),
             tokens={"agent": "agent-token", "status": "status-token", "environment": "environment-token"},
             servers=changes.get("servers", []),
+            upstreams=changes.get("upstreams", []),
             trial={"trial_id": "c:00000:baseline", "seed": 7, "task": changes.get("task", {"order_id": "order-7"})},
             contract={**contract, **changes.get("contract", {})},
             budgets={**budgets, **changes.get("budgets", {})},

@@ -98,6 +98,28 @@ def test_a_recorder_of_servers_imports_nothing_dear(bench: Any) -> None:
     assert modules & (TOO_DEAR - {"ctypes"}) == set()  # that one by the child, on its way to its exec
 
 
+def test_a_recorder_with_upstreams_imports_nothing_dear_and_one_without_none_of_them(bench: Any) -> None:
+    upstream: dict[str, Any] = {"name": "m", "kind": "openai", "model": None, "max_body_bytes": 1000, "prices": {}}
+    begin = {
+        "type": "begin",
+        "listen": [f"unix:{bench.directory}/s"],
+        "tokens": {"agent": "a", "status": "s"},
+        "trial": {"trial_id": "t", "seed": 1, "task": {}},
+        "contract": {"max_tool_calls": None, "forbidden_tools": [], "max_calls_per_tool": {}},
+        "budgets": {"max_tool_calls": 1, "max_model_steps": 1, "tool_seconds": 9, "setup_seconds": 60},
+        "faults": [],
+    }
+    found = []
+    for upstreams in ([], [upstream]):
+        frame = json.dumps({**begin, "upstreams": upstreams}).encode() + b"\n" + b'{"type":"agent_gone"}\n'
+        argv = ("recorder", "--toolset", "world:make", "--root", str(bench.directory))
+        found.append(imported_by(*argv, input=frame))
+    without, with_them = found
+    assert with_them & TOO_DEAR == set()
+    assert "arci.boundary.model_calls" in with_them
+    assert {name for name in without if "upstream" in name or "model_" in name or name == "hashlib"} == set()
+
+
 def test_a_worker_imports_nothing_dear_before_the_users_module(bench: Any) -> None:
     bench.write("agent", "import os, sys\nsys.stderr.flush()\nos._exit(5)")
     recorder = bench.ready()

@@ -60,6 +60,9 @@ def test_a_server_that_answers_discover_is_modern_and_gets_the_envelope_with_eac
         "era": "modern",
         "revision": "2026-07-28",
         "info": {"name": "fake", "version": "2"},
+        "capabilities": {"tools": {}},
+        "instructions": None,
+        "tools": ["get", "put", "dump"],
     }
     assert fleet.methods() == ["server/discover", "tools/list"]
     fleet.call(fleet.open())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,30 @@ from arci.boundary.message import Control, EndOutput, HalfClosed, Opened, Send
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["ANTHROPIC", "CHAT", "DECISION", "MESSAGES", "OPENAI", "SYSTEMONE", "Answer", "Pod", "body_of", "model_fault"]
+__all__ = [
+    "ANTHROPIC",
+    "CHAT",
+    "DECISION",
+    "MESSAGES",
+    "OPENAI",
+    "SYSTEMONE",
+    "Answer",
+    "Pod",
+    "body_of",
+    "model_fault",
+]
 
 DATA = Path(__file__).parents[1] / "data" / "models"
-OPENAI = {"name": "openai", "kind": "openai", "model": None, "max_body_bytes": 4194304, "prices": {}}
-ANTHROPIC = {**OPENAI, "name": "anthropic", "kind": "anthropic"}
-SYSTEMONE = {
-    **{"name": "decisions", "kind": "systemone", "model": "jev-1", "max_body_bytes": 262144, "prices": {}},
-    **{"max_decisions": 50, "fixture": None},
+OPENAI: dict[str, Any] = {"name": "openai", "kind": "openai", "model": None, "max_body_bytes": 4194304, "prices": {}}
+ANTHROPIC: dict[str, Any] = {**OPENAI, "name": "anthropic", "kind": "anthropic"}
+SYSTEMONE: dict[str, Any] = {
+    "name": "decisions",
+    "kind": "systemone",
+    "model": "jev-1",
+    "max_body_bytes": 262144,
+    "prices": {},
+    "max_decisions": 50,
+    "fixture": None,
 }
 CHAT = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}
 MESSAGES = {"model": "claude-sonnet-4", "max_tokens": 99, "messages": [{"role": "user", "content": "hi"}]}
@@ -117,7 +134,7 @@ class Pod(Core):
         is_stream = body.startswith((b"data:", b"event:"))
         self.head(request, status, "text/event-stream; charset=utf-8" if is_stream else "application/json")
         places = [0, *cuts, len(body)]
-        self.chunks(*(body[a:b] for a, b in zip(places, places[1:], strict=False)), request=request)
+        self.chunks(*(body[a:b] for a, b in pairwise(places)), request=request)
         self.host("upstream_end", request)
 
     # What came of it
