@@ -18,6 +18,7 @@ __all__ = ["main"]
 click.UsageError.exit_code = EXIT_USAGE
 
 _COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("arci.cli.demo", "Show the whole story in six steps that check themselves."),
     "init": ("arci.cli.init", "Write a descriptor for your agents, or a small experiment."),
     "tools": ("arci.cli.trying", "List the tools that the agents will see."),
     "try": ("arci.cli.trying", "Make one trial and tell it; no verdict."),
@@ -36,6 +37,10 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "triage": ("arci.cli.diagnose", "Group a run's failures, and show where they part."),
     "diff": ("arci.cli.diagnose", "Show where the traces of two trials part."),
     "trace-check": ("arci.cli.diagnose", "Compare the traces of two runs' trials exactly."),
+    "rerun": ("arci.cli.replaying", "Make a recorded trial live again."),
+    "minimize": ("arci.cli.replaying", "Find the smallest part of a failure that still fails."),
+    "bundle": ("arci.cli.replaying", "Pack a recorded failure with what it ran on, or list what is packed."),
+    "replay": ("arci.cli.replaying", "Make a bundled failure again, answered as recorded."),
     "images": ("arci.cli.images", "Build, list, prune, save and load images."),
     "clean": ("arci.cli.clean", "Remove what dead runs left on the engine."),
 }

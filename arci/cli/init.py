@@ -34,11 +34,12 @@ __all__ = ["init"]
 @click.option("--grader", metavar="ARGV", help="Judge of the final state, as a command.")
 @click.option("--fault", "faults", metavar="NAME:TOOL:OCC", multiple=True, help="A condition; may be repeated.")
 @click.option("--task", metavar="JSON|@FILE", help="What the agent is to do: a JSON object.")
+@click.option("--langchain", is_flag=True, help="A LangChain agent and a scripted model, in containers.")
 @click.option("--docker", is_flag=True, help="Trials in containers; local processes else.")
 @click.option("--out", type=click.Path(path_type=Path), help="File to write (arci.yaml), or folder with NAME alone.")
 @click.option("--force", is_flag=True, help="Write over what is there.")
 @options.as_json
-def init(out: Path | None, force: bool, json_: bool, **answers: Any) -> None:
+def init(out: Path | None, langchain: bool, force: bool, json_: bool, **answers: Any) -> None:
     """Write an `arci.yaml` that runs: for your agents, or with NAME alone a whole small experiment in the folder NAME.
 
     Python references are imported first, in a process of their own; nothing is written if something is wrong.
@@ -46,7 +47,7 @@ def init(out: Path | None, force: bool, json_: bool, **answers: Any) -> None:
     from arci.scaffold.answers import Answers
     from arci.scaffold.write import make_experiment
 
-    made = make_experiment(Answers(**answers), out, force=force)
+    made = make_experiment(Answers(**answers), out, langchain=langchain, force=force)
     for warning in made.warnings:
         options.notice(f"warning: {warning}")
     if json_:
@@ -58,6 +59,11 @@ def init(out: Path | None, force: bool, json_: bool, **answers: Any) -> None:
 
 def _told(made: Made) -> str:
     lines = [f"wrote {path}" for path in made.files]
+    program = made.descriptor.with_name("run.py")
+    if program in made.files:
+        return "\n".join(
+            [*lines, "", "Next:", f"  python {shlex.quote(str(program))}   # serves the model; the verdict"]
+        )
     descriptor = shlex.quote(str(made.descriptor))
     steps = {"tools": "the tools that the agents will see", "try": "one trial, told as it goes", "run": "the verdict"}
     return "\n".join(

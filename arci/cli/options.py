@@ -21,7 +21,17 @@ isolation = click.option(
     "--isolation", type=click.Choice(["process", "docker"]), help="Where trials run; the descriptor's choice else."
 )
 workers = click.option("--workers", type=click.IntRange(1), help="Trials at once; processors + 1 by default.")
-run_directory = click.argument("run", type=click.Path(path_type=Path))
+
+
+def _only_run(context: click.Context, parameter: click.Parameter, path: Path) -> Path:
+    """The one run in a directory of runs, as `--out` of `arci run` and `arci merge` names it; else as it was given."""
+    if (path / "manifest.json").exists() or (path / "run.json").exists() or not path.is_dir():
+        return path
+    runs = [found.parent for found in path.glob("*/run.json")]
+    return runs[0] if len(runs) == 1 else path
+
+
+run_directory = click.argument("run", type=click.Path(path_type=Path), callback=_only_run)
 allow_inconclusive = click.option("--allow-inconclusive", is_flag=True, help="Exit 0 for INCONCLUSIVE.")
 build_ca = click.option(
     "--build-ca",

@@ -45,7 +45,7 @@ def render_minimised(found: Minimised, out: Path) -> str:
     lines += [
         f"  fails        {found.tally.failed} of {found.tally.tried}",
         f"  written to   {out}",
-        f"Next: arci bundle {out} --out {out.with_suffix('.arci')}",
+        f"Next: arci bundle {out} --out {str(out).removesuffix('.json').removesuffix('.arci')}.smaller.arci",
     ]
     return _text(lines)
 

@@ -99,7 +99,13 @@ class Conversation:
             code, number = _whole_or_none(frame, "code"), _whole_or_none(frame, "signal")
             if code is None and number is None:
                 raise FrameError("a status `ended` without code or signal")
-            self.init = replace(self.init, code=code, signal=number, oom_kills=_whole_or_none(frame, "oom_kills"))
+            self.init = replace(
+                self.init,
+                code=code,
+                signal=number,
+                oom_kills=_whole_or_none(frame, "oom_kills"),
+                peak_memory_bytes=_whole_or_none(frame, "peak_bytes"),
+            )
         elif status == "lost":
             self.agent_is_over = True
             self.init = replace(self.init, is_lost=True)

@@ -41,6 +41,8 @@ class InitReport:
     signal: int | None = None
     oom_kills: int | None = None
     """Processes that the kernel killed for memory; None: unknown."""
+    peak_memory_bytes: int | None = None
+    """The most that the agent's container had, page cache and files in memory included; None: unknown."""
     is_lost: bool = False
     """The status connection closed before the end was told."""
 

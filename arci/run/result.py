@@ -169,5 +169,5 @@ def _usage(attempt: Attempt, upstreams: Mapping[str, Mapping[str, Any]]) -> dict
         **model_usage(upstreams),
         "paced_seconds": round(attempt.upstreams.paused_s, 6),
         "agent_seconds": round(attempt.agent_seconds, 6),
-        "peak_memory_bytes": None,
+        "peak_memory_bytes": attempt.conversation.init.peak_memory_bytes,
     }

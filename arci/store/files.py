@@ -5,6 +5,7 @@ Every operating system error becomes a StoreError that names the file.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from collections.abc import Iterable, Iterator
@@ -15,14 +16,26 @@ from arci.errors import StoreError
 
 __all__ = ["AppendFile", "Lock", "append_copy", "naming", "replace_file", "sync_directory", "write_file"]
 
+_AGAIN = "and call arci again; a run is continued by --resume"
+_MORE_FILES = f"allow more open files (ulimit -n) or fewer --workers, {_AGAIN}"
+_REMEDIES = {
+    errno.ENOSPC: f"make room on that file system, {_AGAIN}",
+    errno.EDQUOT: f"make room within your quota, {_AGAIN}",
+    errno.EFBIG: f"allow larger files (ulimit -f), {_AGAIN}",
+    errno.EROFS: f"make that file system writable, {_AGAIN}",
+    errno.EIO: f"see what ails that disk (dmesg), {_AGAIN}",
+    errno.EMFILE: _MORE_FILES,
+    errno.ENFILE: _MORE_FILES,
+}
+
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """An OSError leaves as a StoreError with the file's name in front."""
+    """An OSError leaves as a StoreError with the file's name in front, and what helps where that is known."""
     try:
         yield
     except OSError as error:
-        raise StoreError(f"{path}: {error.strerror or error}") from error
+        raise StoreError(f"{path}: {error.strerror or error}", hint=_REMEDIES.get(error.errno or 0)) from error
 
 
 class AppendFile:

@@ -190,24 +190,34 @@ def test_a_bundle_needs_a_run_a_trial_and_a_file(words: tuple[str, ...], capsys:
 def test_three_faults_shrink_to_one_and_the_reproducer_runs_and_is_bundled(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "smaller.json"
+    out = tmp_path / "smaller.arci.json"
     ended = well(call(capsys, "minimize", run, TRIAL, "--out", out, "--json"))
     told = ended.json
     assert (told["result"], [f["name"] for f in told["faults"]]) == ("1-minimal", ["tool_timeout"])
     assert told["trials"] <= 5
     assert "arci: trial 1: 3 faults: the failure" in ended.stderr
-    made = call(capsys, "run", out, "--out", tmp_path / "again", "--json")
+    made = call(capsys, "run", out, "--out", tmp_path / "runs" / "again", "--json")
     assert {r["arm"]: r["outcome"] for r in records(made.run).values()} == {"baseline": "PASS", "candidate": "FAIL"}
     packed = tmp_path / "smaller.arci"
     well(call(capsys, "bundle", out, "--out", packed))
     assert well(call(capsys, "replay", packed, "--json")).json["verdict"] == "REPRODUCED"
 
 
+@pytest.mark.parametrize("command", ["minimize", "bundle"])
+def test_a_file_that_would_change_the_sealed_sources_is_refused(
+    command: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused = call(capsys, command, run, TRIAL, "--out", tmp_path / "smaller.json")
+    assert refused.exit_code == 64
+    assert "would lie among the sources that were sealed" in refused.stderr
+    assert not (tmp_path / "smaller.json").exists()
+
+
 def test_fields_of_the_task_are_left_out_where_that_is_asked_for(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ("--fields", "--repeat", 2, "--at-least", 2)
-    shown = well(call(capsys, "minimize", run, TRIAL, "--out", tmp_path / "f.json", *words)).stdout
+    shown = well(call(capsys, "minimize", run, TRIAL, "--out", tmp_path / "f.arci.json", *words)).stdout
     assert shown.startswith("1-minimal: 1 of 3 faults, ")
     assert '  task         {"by":3}\n' in shown
 
@@ -215,7 +225,7 @@ def test_fields_of_the_task_are_left_out_where_that_is_asked_for(
 def test_a_reproducer_that_does_not_fail_any_more_is_not_bundled(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "smaller.json"
+    out = tmp_path / "smaller.arci.json"
     well(call(capsys, "minimize", run, TRIAL, "--out", out))
     document = json.loads(out.read_bytes())
     document["volatile"]["reproduces"]["fingerprint"] = "oracle|something else"
@@ -254,7 +264,7 @@ def replayed_with(run: Path, source: Path, code: str) -> Reproduction:
 )
 def test_a_change_of_the_agent_shows(run: Path, tmp_path: Path, old: str, new: str, verdict: str, words: str) -> None:
     changed = CODE.replace(old, new)
-    if old.startswith("by=task") or old.startswith("return {"):  # of the candidate alone
+    if old.startswith(("by=task", "return {")):  # of the candidate alone
         head, tail = CODE.split("def careless")
         changed = f"{head}def careless{tail.replace(old, new)}"
     assert changed != CODE

@@ -36,19 +36,15 @@ def once(process: subprocess.Popen[str]) -> None:
     process.send_signal(signal.SIGINT)
 
 
-def twice(process: subprocess.Popen[str]) -> None:
-    os.killpg(process.pid, signal.SIGINT)
-    try:
-        process.wait(0.1)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGINT)
+def hang_up(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGHUP)
 
 
 def terminate(process: subprocess.Popen[str]) -> None:
     process.terminate()
 
 
-@pytest.mark.parametrize(("stop", "exit_code"), [(once, 130), (twice, 130), (terminate, 143)])
+@pytest.mark.parametrize(("stop", "exit_code"), [(once, 130), (hang_up, 129), (terminate, 143)])
 def test_a_stopped_run_leaves_nothing_and_knows_what_it_interrupted(
     stop: Callable[[subprocess.Popen[str]], None], exit_code: int, tmp_path: Path
 ) -> None:

@@ -33,6 +33,7 @@ FLOORS: dict[str, int] = {
     "steps": 8,
     "failures": 8,
     "api": 8,
+    "demo": 8,
     "doctor": 8,
     "containment": 8,
     "live": 8,

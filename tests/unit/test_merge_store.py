@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from e2e import call
 from runs import (
     NOW,
     condition,
@@ -74,6 +75,17 @@ def test_a_merged_run_gates_byte_for_byte_as_an_undivided_one(shards: list[Path]
         assert read_events(store, trial_id) == read_events(whole, trial_id)
         assert read_log(store, trial_id, "agent", "stdout") == read_log(whole, trial_id, "agent", "stdout")
     assert {p.name for p in store.iterdir()} == {p.name for p in whole.iterdir()}
+
+
+def test_the_only_run_in_a_directory_is_found_by_it(
+    shards: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    joined = call(capsys, "merge", *shards, "--out", tmp_path / "out", "--json")
+    assert (joined.exit_code, joined.run) == (0, tmp_path / "out" / "synthetic")
+    named, found = (call(capsys, "gate", place, "--json") for place in (joined.run, tmp_path / "out"))
+    assert (named.exit_code, named.json) == (found.exit_code, found.json)
+    assert joined.json["verdict"] == found.json["verdict"]
+    assert "not a run store" in call(capsys, "gate", tmp_path / "shards").stderr, "there are three"
 
 
 def test_where_a_merged_run_comes_from_is_noted(shards: list[Path], tmp_path: Path) -> None:

@@ -24,7 +24,10 @@ from arci.run.result import TrialResult
 
 pytestmark = pytest.mark.anyio
 
-EVENTS = [{"kind": "trial_start"}, {"kind": "tool_start", "tool": "reserve", "occurrence": 0, "arguments": {}}]
+EVENTS: list[dict[str, Any]] = [
+    {"kind": "trial_start"},
+    {"kind": "tool_start", "tool": "reserve", "occurrence": 0, "arguments": {}},
+]
 FAIL = {"outcome": "FAIL", "ending": "completed", "blame": "agent", "fingerprint": "oracle|reserve"}
 OTHER = {**FAIL, "fingerprint": "crash|exit 1"}
 PASS = {"outcome": "PASS", "ending": "completed", "blame": None, "fingerprint": None}
@@ -227,18 +230,20 @@ def test_rules_that_cannot_be_kept_are_refused(rules: tuple[int, int, int]) -> N
         Rules(*rules)
 
 
+def tallied(repeat: int, at_least: int, *failed: bool | None) -> Tally:
+    tally = Tally(repeat, at_least)
+    for each in failed:
+        tally.add(each)
+    return tally
+
+
 def test_a_tally_is_settled_early_only_once_something_failed() -> None:
-    tally = Tally(5, 3)
-    for failed in (False, False, False):
-        tally.add(failed)
-    assert not tally.is_settled
-    tally.add(True)
-    assert tally.is_settled
-    assert not tally.is_lost
-    lost = Tally(2, 1)
-    lost.add(False)
-    lost.add(None)
-    assert (lost.is_settled, lost.is_lost) == (True, False)
+    assert not tallied(5, 3, False, False, False).is_settled
+    settled = tallied(5, 3, False, False, False, True)
+    assert (settled.is_settled, settled.is_lost) == (True, False)
+    broken = tallied(2, 1, False, None)
+    assert (broken.is_settled, broken.is_lost) == (True, False)
+    assert tallied(2, 1, False, False).is_lost
 
 
 def test_each_pass_proposes_one_thing_less() -> None:

@@ -95,7 +95,13 @@ def test_agents_of_a_pair_get_the_same_seed_and_not_the_trials() -> None:
     first, second = trials["slow:00003:baseline"], trials["slow:00003:candidate"]
     assert agent_seed(first) == agent_seed(second) == agent_seed(trials["clean:00003:baseline"])
     assert agent_seed(first) != agent_seed(trials["slow:00004:baseline"])
-    assert agent_seed(replace(first, seed=12003)) == 1560745278007176
+    assert agent_seed(replace(first, seed=12003, salt="x")) == 4086930961592967
+
+
+def test_an_agents_seed_needs_what_no_agent_is_told() -> None:
+    first = planned()[0]
+    assert {agent_seed(t) for t in planned()} == {agent_seed(t) for t in planned(TEXT, backend="docker")}
+    assert agent_seed(first) != agent_seed(replace(first, salt="guessed"))
 
 
 @given(st.integers(min_value=0, max_value=2**53))
@@ -106,4 +112,4 @@ def test_an_agents_seed_fits_any_language_and_is_not_the_seed(seed: int) -> None
 
 
 def planned_one() -> Trial:
-    return Trial("c", 0, "baseline", 0, "t", {}, "c:00000", "c:00000:baseline", "0" * 64)
+    return Trial("c", 0, "baseline", 0, "t", {}, "c:00000", "c:00000:baseline", "0" * 64, "salt")

@@ -14,7 +14,7 @@ TOOLS = [{"name": "a.get", "inputSchema": {}}, {"name": "b.get", "inputSchema": 
 
 
 def server(name: str, *tools: str) -> dict[str, Any]:
-    about = {"era": "legacy", "revision": "r", "info": {}, "capabilities": {}, "instructions": None}
+    about: dict[str, Any] = {"era": "legacy", "revision": "r", "info": {}, "capabilities": {}, "instructions": None}
     return {"name": name, **about, "tools": list(tools)}
 
 

@@ -1,0 +1,67 @@
+"""`arci demo` as it stands, with local processes; and every command that it tells, typed where it says."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from docs_pages import blocks, page
+from e2e import Finished, arci, call
+
+from arci.isolation.process.native import find_init
+
+pytestmark = [
+    pytest.mark.skipif(find_init() is None, reason="arci-init is not built for this machine"),
+    pytest.mark.timeout(900),
+]
+
+EXIT_CODES = {"trace-check": 0, "triage": 1, "diff": 1, "minimize": 0, "bundle": 0, "replay": 0, "try": 0}
+INCONCLUSIVE = 2
+
+
+@dataclass(frozen=True)
+class Played:
+    ended: Finished
+    directory: Path
+    home: Path
+
+    def commands(self) -> Iterator[list[str]]:
+        for line in self.ended.stdout.splitlines():
+            if line.startswith("     arci "):
+                yield shlex.split(line)[1:]
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    directory, home = tmp_path_factory.mktemp("demo") / "new", tmp_path_factory.mktemp("data")
+    return Played(arci("demo", "--out", directory, env={"XDG_DATA_HOME": str(home)}), directory, home)
+
+
+def test_all_six_steps_hold(played: Played) -> None:
+    assert played.ended.exit_code == 0, played.ended
+    steps = [line for line in played.ended.stdout.splitlines() if line[:1].isdigit()]
+    assert [line[:2] for line in steps] == ["1.", "2.", "3.", "4.", "5.", "6."]
+    assert all(line.endswith(": holds") for line in steps)
+
+
+def test_the_readme_shows_what_it_prints(played: Played) -> None:
+    shown = next(block.text for block in blocks(page("README.md"), "text") if "step" in block.text)
+    real = {line.rstrip() for line in played.ended.stdout.splitlines()}
+    assert [line for line in shown.splitlines() if line != "..." and line.rstrip() not in real] == []
+
+
+def test_every_command_that_it_tells_does_the_same_again(
+    played: Played, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(played.directory)
+    monkeypatch.setenv("XDG_DATA_HOME", str(played.home))
+    commands = list(played.commands())
+    for words in (words for words in commands if words[0] != "run"):
+        assert call(capsys, *words).exit_code == EXIT_CODES[words[0]], words
+    for words in (words for words in commands if words[0] == "run"):
+        again = call(capsys, *words, "--force", "--n", 1)  # one trial each is the same command, and less to wait for
+        assert again.exit_code == INCONCLUSIVE, words
+    assert {words[0] for words in commands} == {"run", *EXIT_CODES}
