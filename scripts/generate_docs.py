@@ -1,6 +1,6 @@
-"""Writes the reference pages that are made from the program itself: the command line and the faults.
+"""Writes the reference pages that are made from the program itself: command line, faults, hostile agents.
 
-`python scripts/generate_docs.py` after a change of either; a test compares.
+`python scripts/generate_docs.py` after a change of one; a test compares.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from pathlib import Path
 import click
 
 from arci.cli import arci
+from arci.containment.table import render_page
 from arci.faults.registry import BUILTIN
-from arci.faults.settings import Kind, Setting
+from arci.faults.settings import DECISION, MODEL, TOOL, Kind, Setting
 
 __all__ = ["PAGES", "cli_page", "contexts", "faults_page"]
 
@@ -30,8 +31,9 @@ Results go to stdout, everything else to stderr. `--json` gives one JSON documen
 FAULTS_INTRODUCTION = """\
 # Faults
 
-A fault disturbs a tool call at the boundary, between the agent and the world. A condition lists them in the order in
-which they are applied: the first that keeps a call from being executed, or loses its answer, shadows those behind it.
+A fault disturbs a call at the boundary, between the agent and the world: of a tool, of a model, or of the decision
+endpoint. A condition lists them in the order in which they are applied: the first that keeps a call from being
+executed, or loses its answer, shadows those behind it.
 
 ```yaml
 conditions:
@@ -48,6 +50,26 @@ An agent that is told of a timeout does not learn whether the call was executed:
 alike to it, and no text names an injection. An answer that is emptied, replaced or cut is rewritten as text and as
 structured content together, and need not fit the tool's declared schema.
 
+## Of tools
+"""
+
+MODEL_INTRODUCTION = """\
+## Of models
+
+`tool` is left out (every model upstream) or `model:NAME`; `occurrence` counts the calls of one upstream. An SDK that
+tries again makes another call: `occurrence: 0` is met by its first try alone, `every` by each. What a fault answers has
+the provider's own shape and says nothing of an injection. A call that is answered in place of the upstream counts
+against `max_model_calls` and uses no tokens.
+"""
+
+DECISION_INTRODUCTION = """\
+## Of decisions
+
+`tool` is left out or `decision:systemone`. With n options of which the likeliest has the probability m, a choice has
+the concentration (n * m - 1) / (n - 1): 1 is certain, 0 is uniform.
+"""
+
+TABLE = """\
 | name | effect | `params` |
 |---|---|---|"""
 
@@ -72,8 +94,13 @@ def cli_page() -> str:
 
 def faults_page() -> str:
     """`docs/reference/faults.md`."""
-    rows = "\n".join(_row(kind) for kind in BUILTIN.values())
-    return f"{FAULTS_INTRODUCTION}\n{rows}\n\n{NOTE}\n"
+    sections = ((FAULTS_INTRODUCTION, TOOL), (MODEL_INTRODUCTION, MODEL), (DECISION_INTRODUCTION, DECISION))
+    return "\n".join(_section(introduction, target) for introduction, target in sections) + f"\n{NOTE}\n"
+
+
+def _section(introduction: str, target: str) -> str:
+    rows = "\n".join(_row(kind) for kind in BUILTIN.values() if kind.target == target)
+    return f"{introduction}\n{TABLE}\n{rows}\n"
 
 
 def _row(kind: Kind) -> str:
@@ -82,10 +109,15 @@ def _row(kind: Kind) -> str:
 
 
 def _told(setting: Setting) -> str:
-    return f"`{setting.name}` ({setting.default:g}): {setting.allowed}"
+    default = "none" if setting.default is None else f"{setting.default:g}"
+    return f"`{setting.name}` ({default}): {setting.allowed}"
 
 
-PAGES = {REFERENCE / "cli.md": cli_page, REFERENCE / "faults.md": faults_page}
+PAGES = {
+    REFERENCE / "cli.md": cli_page,
+    REFERENCE / "faults.md": faults_page,
+    REFERENCE / "containment.md": render_page,
+}
 
 
 if __name__ == "__main__":

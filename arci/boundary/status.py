@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Optional, Union
+    from typing import Any, Dict, List, Optional, Union
 
     from arci.boundary.connections import Connection
     from arci.boundary.journal import Journal
@@ -16,7 +16,8 @@ __all__ = ["Status", "status_fields"]
 def status_fields(line: bytes) -> Optional[Dict[str, Any]]:
     """The fields of a `status` frame for one line of arci-init, or None if it is none.
 
-    `started`, `exec-failed ERRNO`, `ended exit CODE oom=N`, `ended signal NUMBER oom=N`; N is -1 where unknown.
+    `started`, `exec-failed ERRNO`, `ended exit CODE oom=N`, `ended signal NUMBER oom=N`; N is -1 where unknown. Behind
+    it ` peak=BYTES` where that is known.
     """
     words = line.decode("ascii", "replace").split()
     try:
@@ -24,13 +25,21 @@ def status_fields(line: bytes) -> Optional[Dict[str, Any]]:
             return {"status": "started"}
         if len(words) == 2 and words[0] == "exec-failed":
             return {"status": "exec_failed", "errno": int(words[1])}
-        if len(words) == 4 and words[0] == "ended" and words[1] in ("exit", "signal") and words[3][:4] == "oom=":
-            kills = int(words[3][4:])
-            how = "code" if words[1] == "exit" else "signal"
-            return {"status": "ended", how: int(words[2]), "oom_kills": None if kills < 0 else kills}
+        if len(words) in (4, 5) and words[0] == "ended" and words[1] in ("exit", "signal"):
+            return _ended(words)
     except ValueError:
         return None
     return None
+
+
+def _ended(words: List[str]) -> Optional[Dict[str, Any]]:
+    """ValueError for what is no number."""
+    if words[3][:4] != "oom=" or (len(words) == 5 and words[4][:5] != "peak="):
+        return None
+    kills = int(words[3][4:])
+    peak = {"peak_bytes": int(words[4][5:])} if len(words) == 5 else {}
+    how = "code" if words[1] == "exit" else "signal"
+    return {"status": "ended", how: int(words[2]), "oom_kills": None if kills < 0 else kills, **peak}
 
 
 class Status:

@@ -100,7 +100,7 @@ class _Search:
         self._notice(f"trial {self.trials}: {faults}: {shown}")
         if record["outcome"] == Outcome.ERROR and record["blame"] not in (Blame.ENVIRONMENT, Blame.GRADER):
             return None
-        return is_same
+        return bool(is_same)
 
 
 async def minimise(recorded: RecordedTrial, make: Make, rules: Rules, notice: Notice = lambda text: None) -> Minimised:
@@ -154,9 +154,11 @@ def _called(found: Shrunk[Reduction], single: list[Pass[Reduction]], search: _Se
     if shown:
         return "reduced", f"{shown} single removals still failed now and then: rarer, but not lost"
     if not all(tally.is_lost for tally in tallies):
-        return "reduced", "not every single removal could be tried: trials of them broke"
+        return "reduced", "not every single removal could be tried to the end"
     if rules.repeat == 1 and not search.is_same_trace:
         return "reduced", "the trial took other steps than recorded: one trial each is no evidence; use --repeat"
+    if not left:
+        return "1-minimal", "it fails without any fault: nothing is left that could be left out"
     tried = sum(tally.tried for tally in tallies)
     return "1-minimal", f"each of {len(left)} single removals lost the failure, in all of {tried} trials"
 

@@ -72,7 +72,7 @@ async def replay_trial(
     recorded = {name: record.get(name) for name in _JUDGED}
     try:
         replay = replay_of(record, events)
-        safe = neutralised(manifest, volatile={**manifest.volatile, **(volatile or {})})
+        safe = neutralised(manifest, volatile=manifest.volatile if volatile is None else volatile)
         result = await replay_one(safe, isolation, trial, replay, witness)
     except (Unreplayable, ArciError) as error:
         return Reproduction(Verdict.INVALID, str(error), recorded)

@@ -13,7 +13,10 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-__all__ = ["Ignore", "context_files"]
+__all__ = ["OWN_FILES", "Ignore", "context_files"]
+
+OWN_FILES = (".arci", ".arci.json")
+"""How bundles and reproducers are called. A failure that is written beside its sources must not change them."""
 
 _NEVER = frozenset({".git", ".env", ".venv", "__pycache__"})
 _KEPT = ("Dockerfile", ".dockerignore")
@@ -22,9 +25,9 @@ _KEPT = ("Dockerfile", ".dockerignore")
 def context_files(directory: str | Path, *, keep: Sequence[str] = _KEPT) -> list[tuple[str, str]]:
     """(relative path with forward slashes, absolute path) of every file and symbolic link, sorted by the first.
 
-    Links are listed, never followed. `runs/` at the top, `.git`, `.env`, `.venv`, `__pycache__` and `*.pyc` stay out
-    whatever `.dockerignore` says; paths in `keep` are in whatever it says (a builder needs its Dockerfile). Sockets
-    and FIFOs stay out. Raises OSError for what cannot be listed.
+    Links are listed, never followed. `runs/` at the top, `.git`, `.env`, `.venv`, `__pycache__`, `*.pyc` and what is
+    called as `OWN_FILES` stay out whatever `.dockerignore` says; paths in `keep` are in whatever it says (a builder
+    needs its Dockerfile). Sockets and FIFOs stay out. Raises OSError for what cannot be listed.
     """
     root = Path(directory).absolute()
     ignore = Ignore.of(root)
@@ -39,7 +42,7 @@ def _walk(root: Path, below: str, ignore: Ignore) -> Iterator[tuple[str, str]]:
     with os.scandir(root / below) as entries:
         for entry in entries:
             relative = posixpath.join(below, entry.name)
-            if entry.name in _NEVER or entry.name.endswith(".pyc"):
+            if entry.name in _NEVER or entry.name.endswith((".pyc", *OWN_FILES)):
                 continue
             if entry.is_dir(follow_symlinks=False):
                 if relative != "runs" and not ignore.prunes(relative):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
+import hmac
 import random
+from dataclasses import asdict
 
 from arci.model.canonical import digest
 from arci.model.manifest import Condition, Manifest, Task
@@ -18,11 +19,12 @@ def schedule(manifest: Manifest) -> tuple[Trial, ...]:
     So a drift of the machine falls on both arms alike. The order changes no trial's identity.
     """
     tasks = [(task, digest(task.value)) for task in manifest.tasks]
+    salt = _salt(manifest)
     trials: list[Trial] = []
     for position, (condition, index) in enumerate(pair_order(manifest)):
         task, task_sha256 = tasks[index % len(tasks)]
         arms = ARMS if position % 2 == 0 else ARMS[::-1]
-        trials.extend(_trial(manifest, condition, index, arm, task, task_sha256) for arm in arms)
+        trials.extend(_trial(manifest, salt, condition, index, arm, task, task_sha256) for arm in arms)
     return tuple(trials)
 
 
@@ -36,12 +38,22 @@ def pair_order(manifest: Manifest) -> list[tuple[Condition, int]]:
 def agent_seed(trial: Trial) -> int:
     """What the agent is told as `ARCI_SEED`: 0 .. 2^52 - 1, the same for both arms of a pair and on every back end.
 
-    Derived by hashing, so that the trial's own seed, and with it the world's and the faults' draws, is not told.
+    Derived with a key that the agent is not told, so that the trial's own seed, and with it the world's and the faults'
+    draws, cannot be found by trying: base seeds are small numbers.
     """
-    return int(hashlib.sha256(f"{trial.seed}:arci-seed".encode()).hexdigest()[:13], 16)
+    return int(hmac.new(trial.salt.encode(), f"{trial.seed}:arci-seed".encode(), "sha256").hexdigest()[:13], 16)
 
 
-def _trial(manifest: Manifest, condition: Condition, index: int, arm: str, task: Task, task_sha256: str) -> Trial:
+def _salt(manifest: Manifest) -> str:
+    """Over what makes the experiment, whatever back end, arms and number of trials: none of these moves a seed."""
+    tasks = [[task.id, task.value] for task in manifest.tasks]
+    judged = [asdict(manifest.contract), asdict(manifest.grader), manifest.environment.ref]
+    return digest([manifest.experiment_id, manifest.base_seed, tasks, judged])
+
+
+def _trial(
+    manifest: Manifest, salt: str, condition: Condition, index: int, arm: str, task: Task, task_sha256: str
+) -> Trial:
     seed = manifest.base_seed + index
     pair_id = f"{condition.id}:{index:05d}"
     identity = [manifest.sha256, condition.id, task.id, task_sha256, index, arm, seed]
@@ -55,4 +67,5 @@ def _trial(manifest: Manifest, condition: Condition, index: int, arm: str, task:
         pair_id=pair_id,
         trial_id=f"{pair_id}:{arm}",
         trial_sha256=digest(identity),
+        salt=salt,
     )

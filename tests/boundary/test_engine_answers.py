@@ -130,6 +130,7 @@ def test_a_malformed_model_step_is_recorded_as_such(params: bytes) -> None:
         (b"exec-failed 2", {"status": "exec_failed", "errno": 2}),
         (b"ended exit 3 oom=0", {"status": "ended", "code": 3, "oom_kills": 0}),
         (b"ended signal 9 oom=-1", {"status": "ended", "signal": 9, "oom_kills": None}),
+        (b"ended exit 0 oom=2 peak=4096", {"status": "ended", "code": 0, "oom_kills": 2, "peak_bytes": 4096}),
     ],
 )
 def test_a_status_line_becomes_a_frame(line: bytes, fields: dict[str, Any]) -> None:
@@ -139,7 +140,17 @@ def test_a_status_line_becomes_a_frame(line: bytes, fields: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize(
-    "line", [b"ended", b"ended exit x oom=0", b"ended exit 1 oom", b"started 1", b"exec-failed", b"\xff"]
+    "line",
+    [
+        b"ended",
+        b"ended exit x oom=0",
+        b"ended exit 1 oom",
+        b"ended exit 1 oom=0 peak",
+        b"ended exit 1 oom=0 peak=x",
+        b"started 1",
+        b"exec-failed",
+        b"\xff",
+    ],
 )
 def test_a_line_that_is_no_status_is_recorded(line: bytes) -> None:
     core = Core().begun()

@@ -14,6 +14,7 @@ import anyio
 import anyio.abc
 
 from arci.errors import EngineError
+from arci.isolation.docker.dialect import podman_config, podman_volume
 from arci.isolation.docker.engine import Engine
 from arci.isolation.docker.guest import DockerGuest
 from arci.isolation.docker.removal import Removal
@@ -33,6 +34,8 @@ class Containers:
 
     def __init__(self, engine: Engine, tasks: anyio.abc.TaskGroup) -> None:
         self.engine = engine
+        self.processes: int | None = None
+        """What the engine gives a container by itself, once it was probed."""
         self._tasks = tasks
         self._guests: dict[str, DockerGuest] = {}
         self._containers = Removal(engine, partial(engine.api.remove_container, v=True, force=True))
@@ -63,9 +66,10 @@ class Containers:
     async def make_volume(self, arguments: Mapping[str, Any]) -> str:
         """A named volume; its name."""
         name: str = arguments["name"]
+        wanted = podman_volume(arguments) if self.engine.is_podman else dict(arguments)
         self._volumes.add(name)
         with anyio.CancelScope(shield=True):  # else it could be made after we have removed everything
-            await self._ask("create a volume", _create_volume, self.engine.api, dict(arguments))
+            await self._ask("create a volume", _create_volume, self.engine.api, wanted)
         return name
 
     async def remove(self, guests: tuple[DockerGuest, ...], volumes: tuple[str, ...]) -> None:
@@ -92,11 +96,10 @@ class Containers:
     async def _create(self, config: Mapping[str, Any]) -> str:
         # Where the engine's answer never comes, the name is what we find it by.
         name = f"arci-{secrets.token_hex(12)}"
+        wanted = podman_config(config, self.processes) if self.engine.is_podman else dict(config)
         self._containers.add(name)
         with anyio.CancelScope(shield=True):
-            created = await self._ask(
-                "create a container", self.engine.api.create_container_from_config, dict(config), name
-            )
+            created = await self._ask("create a container", self.engine.api.create_container_from_config, wanted, name)
         self._containers.forget(name)
         container_id: str = created["Id"]
         self._containers.add(container_id)

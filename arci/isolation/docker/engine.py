@@ -16,10 +16,12 @@ from typing import Any, TypeVar
 import anyio
 import docker
 import docker.constants
+import docker.errors
 import docker.tls
 import docker.utils
 
 from arci.errors import EngineError, EngineUnavailable
+from arci.isolation.docker.dialect import LIBPOD_HEADER
 from arci.isolation.docker.endpoint import Endpoint, TlsFiles, find_endpoints
 from arci.isolation.docker.threads import in_thread
 from arci.isolation.docker.trouble import FOREIGN, engine_error
@@ -50,8 +52,9 @@ class Client(docker.APIClient):
 class Engine:
     """An engine that answered. `api` is the library's client, for functions given to `call`."""
 
-    def __init__(self, api: docker.APIClient, endpoint: Endpoint) -> None:
+    def __init__(self, api: docker.APIClient, endpoint: Endpoint, *, is_podman: bool = False) -> None:
         self.api = api
+        self.is_podman = is_podman
         self.endpoint = endpoint.url
         self.why = endpoint.why
         self._close = weakref.finalize(self, api.close)
@@ -90,15 +93,16 @@ async def connect() -> Engine:
 async def _connect_to(endpoint: Endpoint) -> Engine:
     with anyio.move_on_after(_PING_S):
         try:
-            api = await in_thread(partial(_open, endpoint))
+            api, is_podman = await in_thread(partial(_open, endpoint))
         except FOREIGN as error:
             raise _unavailable(endpoint, engine_error("connect", error)) from error
-        return Engine(api, endpoint)
+        return Engine(api, endpoint, is_podman=is_podman)
     raise _unavailable(endpoint, EngineError("connect", f"no answer within {_PING_S:g} s."))
 
 
-def _open(endpoint: Endpoint) -> docker.APIClient:
-    """Two clients, because the library fixes the version in the first one's constructor."""
+def _open(endpoint: Endpoint) -> tuple[docker.APIClient, bool]:
+    """A client, and whether it talks to Podman. Two clients, because the library fixes the version in the first one's
+    constructor."""
     _dial(endpoint.url)
     first = _client(endpoint, _OLDEST_VERSION, timeout_s=int(_PING_S))
     try:
@@ -106,9 +110,10 @@ def _open(endpoint: Endpoint) -> docker.APIClient:
         answer = first.get(f"{first.base_url}/_ping", timeout=_PING_S)
         answer.raise_for_status()
         version = _agreed(answer.headers.get("API-Version"))
+        is_podman = LIBPOD_HEADER in answer.headers
     finally:
         first.close()
-    return _client(endpoint, version, timeout_s=_SOCKET_S)
+    return _client(endpoint, version, timeout_s=_SOCKET_S), is_podman
 
 
 def _dial(url: str) -> None:
@@ -122,6 +127,8 @@ def _dial(url: str) -> None:
 def _agreed(offered: str | None) -> str:
     if not offered:
         return _OLDEST_VERSION
+    if docker.utils.version_lt(offered, _OLDEST_VERSION):
+        raise docker.errors.DockerException(f"it speaks API version {offered}; {_OLDEST_VERSION} or newer is needed")
     return offered if docker.utils.version_lt(offered, NEWEST_VERSION) else NEWEST_VERSION
 
 

@@ -13,6 +13,7 @@ from arci.isolation.base import Chunk, Exit
 from arci.isolation.docker.demux import Demux
 from arci.isolation.docker.engine import Engine
 from arci.isolation.docker.stream import AttachedStream
+from arci.isolation.docker.trouble import is_not_running
 
 __all__ = ["DockerGuest"]
 
@@ -136,7 +137,7 @@ class DockerGuest:
                 "signal a container", self._engine.api.kill, self.container_id, name, timeout_s=_CALL_S
             )
         except EngineError as error:
-            if error.status not in (404, 409):  # gone, or not running: what we wanted
+            if not is_not_running(error):
                 raise
         else:
             self._killed = True

@@ -11,6 +11,7 @@ import anyio
 
 from arci.errors import EngineError
 from arci.isolation.base import Capability, Findings, RunPlan
+from arci.isolation.docker.anchor import cast_anchor, keeps_slots
 from arci.isolation.docker.bytecode import ensure_bytecode
 from arci.isolation.docker.containers import CALL_S, Containers
 from arci.isolation.docker.engine import Engine, connect
@@ -63,6 +64,8 @@ class DockerIsolation:
                 containers, _python_images(run.manifest, images), images["runtime"], runtime.volume, run
             )
             files = min(run.manifest.isolation.files, seen.files)
+            if not keeps_slots(run.manifest.isolation):
+                await cast_anchor(containers, run, images["runtime"], files)
             yield DockerSlots(
                 run, containers, images=images, runtime_volume=runtime.volume, bytecode=bytecode, files=files
             )
@@ -99,6 +102,7 @@ class DockerIsolation:
             limits = replace(run.manifest.isolation, read_only=True)
             own = labels(run.run_id, run.manifest.experiment_id, "holder")  # alive while it runs, as a holder is
             self._probe = await probe(containers, image, limits, own)
+        containers.processes = self._probe.processes
         return self._probe
 
 

@@ -40,6 +40,7 @@ print(json.dumps({
     "memory": first("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"),
     "pids": first("/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max"),
     "files": resource.getrlimit(resource.RLIMIT_NOFILE)[1],
+    "processes": resource.getrlimit(resource.RLIMIT_NPROC)[1],
     "caps": status["CapEff"].strip(),
     "no_new_privs": status.get("NoNewPrivs", "").strip(),
     "interfaces": sorted(os.listdir("/sys/class/net")),
@@ -63,6 +64,8 @@ class Probe:
     root_is_read_only: bool
     free_bytes: int
     """Room where the engine keeps containers."""
+    processes: int = -1
+    """Hard limit of processes of one user that the engine gives a container by itself; -1: none. `pids` is another."""
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Probe:
@@ -75,6 +78,7 @@ class Probe:
             interfaces=tuple(value["interfaces"]),
             root_is_read_only=value["root"] == "read-only",
             free_bytes=value["free_bytes"],
+            processes=value["processes"],
         )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import anyio
 
 from arci.isolation.base import RunPlan, TrialPlan
+from arci.isolation.docker.anchor import keeps_slots
 from arci.isolation.docker.containers import Containers
 from arci.isolation.docker.guest import DockerGuest
 from arci.isolation.docker.labels import HOLDER, labels
@@ -119,9 +120,7 @@ class DockerSlots:
         self, slot: Slot, guests: tuple[DockerGuest, ...], volumes: tuple[str, ...], *, is_usable: bool = True
     ) -> None:
         """Remove what a trial had; keep the slot for the next one only if nothing of the trial can be left in it."""
-        limits = self._run.manifest.isolation
-        # A writable root lets a joined container write its holder's /etc/hosts (tried).
-        if is_usable and slot.is_alive and limits.read_only and not limits.fresh_namespace:
+        if is_usable and slot.is_alive and keeps_slots(self._run.manifest.isolation):
             self._containers.discard(guests, volumes)
             self._idle.setdefault(slot.arm, []).append(slot)
         else:

@@ -19,6 +19,7 @@ __all__ = [
     "ENVIRONMENT_DIR",
     "ENVIRONMENT_UID",
     "EVIDENCE_DIR",
+    "HOLDER_USER",
     "INIT",
     "LAUNCH",
     "RUNTIME_DIR",

@@ -11,7 +11,7 @@ import urllib3.exceptions
 
 from arci.errors import EngineError
 
-__all__ = ["FOREIGN", "engine_error"]
+__all__ = ["FOREIGN", "engine_error", "is_not_running"]
 
 FOREIGN = (
     docker.errors.DockerException,
@@ -29,6 +29,7 @@ _HINTS = (
     (r"\[Errno 13\]", "add yourself to the `docker` group, or use a rootless engine"),
     (r"exec format error", "the image is for another architecture; see `isolation.platform`"),
     (r"toomanyrequests|rate limit", "docker login, or load the image from a file: arci images load FILE"),
+    (r"speaks API version", "update the engine, or set DOCKER_HOST to a newer one"),
     (r"client version .* is too (new|old)", "update the engine, or the Python package `docker`"),
 )
 """Pattern in the message (case ignored) -> what a person can do."""
@@ -48,6 +49,12 @@ def engine_error(operation: str, error: BaseException) -> EngineError:
         reason = _innermost(error)
         return EngineError(operation, _sentence(f"the connection to the engine broke: {reason}"), hint=_hint(reason))
     return EngineError(operation, _sentence(message), hint=_hint(message))
+
+
+def is_not_running(error: EngineError) -> bool:
+    """True if a container could not be signalled since it is gone or has ended: what was wanted."""
+    # Podman has no status of its own for it (tried with 4.3).
+    return error.status in (404, 409) or (error.status == 500 and "container state improper" in error.message)
 
 
 def _is_timeout(error: BaseException) -> bool:
