@@ -74,7 +74,8 @@ def test_a_search_that_was_cut_short_is_never_called_minimal(most: int) -> None:
 
 
 def test_without_single_steps_nothing_is_called_minimal() -> None:
-    found = anyio.run(partial(shrink, (1, 2, 3), [without_parts], _needs(2)))
+    value: Items = (1, 2, 3)
+    found: Shrunk[Items] = anyio.run(partial(shrink, value, [without_parts], _needs(2)))
     assert found.value == (2,)
     assert not found.is_minimal
 
