@@ -46,6 +46,7 @@ lint: venv
 	MYPYPATH=tests:tests/browser $(BIN)/mypy tests/browser/*.py
 	MYPYPATH=tests/servers/agent $(BIN)/mypy --explicit-package-bases tests/servers
 	MYPYPATH=tests:tests/boundary $(BIN)/mypy tests/boundary
+	MYPYPATH=tests:tests/containment $(BIN)/mypy tests/containment
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

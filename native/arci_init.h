@@ -56,6 +56,7 @@ void kill_descendants(void);                               /* until none is left
 
 /* oom.c */
 long oom_kills(void);                                      /* processes of this container killed for memory, -1 unknown */
+long long peak_memory(void);                               /* the most bytes that this container had, -1 unknown */
 
 /* child.c: the one process below. Descriptors given to it are closed here. */
 int open_signals(void);                                    /* TERM, INT and CHLD come through it from now on */

@@ -61,11 +61,13 @@ static _Noreturn void not_started(struct state *state, const char *program, int 
 }
 
 static _Noreturn void ended(struct state *state, int status) {
-    char line[128];
+    char line[128], peak[32] = "";
     long oom = oom_kills();
+    long long most = peak_memory();
     if (oom >= 0 && state->oom_before > 0) oom -= state->oom_before;
-    if (WIFSIGNALED(status)) snprintf(line, sizeof line, "ended signal %d oom=%ld\n", WTERMSIG(status), oom);
-    else snprintf(line, sizeof line, "ended exit %d oom=%ld\n", WEXITSTATUS(status), oom);
+    if (most >= 0) snprintf(peak, sizeof peak, " peak=%lld", most);
+    if (WIFSIGNALED(status)) snprintf(line, sizeof line, "ended signal %d oom=%ld%s\n", WTERMSIG(status), oom, peak);
+    else snprintf(line, sizeof line, "ended exit %d oom=%ld%s\n", WEXITSTATUS(status), oom, peak);
     report(state, line);
     leave(exit_code(status));
 }

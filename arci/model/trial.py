@@ -90,3 +90,5 @@ class Trial:
     """`<pair_id>:<arm>`."""
     trial_sha256: str
     """Binds manifest digest, condition, task, index, arm and seed."""
+    salt: str
+    """Keys what the agent is told of its seed: a digest over what of the manifest no agent is told."""

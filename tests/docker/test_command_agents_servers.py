@@ -122,6 +122,8 @@ def test_a_server_that_is_killed_in_mid_call_is_explained_in_the_record(
 def test_a_server_that_ignores_its_end_is_gone_with_its_trial(place: str, ended: Ended, engine: Engine) -> None:
     record = ended.records["work", place]
     assert (record["outcome"], record["ending"]) == ("PASS", "completed"), record["detail"]
+    ends = {server["name"]: server["ended"] for server in record["environment"]["servers"]}
+    assert ends == {"beside": None, "apart": "exit status 137"}
     steps = {event["server"]: event["steps"] for event in ended.events("work", place, "environment_end")}
     assert steps == {"beside": ["stdin", "TERM", "KILL"], "apart": ["stdin"]}  # there `arci-init` does the rest
     mine = {"label": [f"{RUN}={info(ended.run.run)['run_id']}"]}

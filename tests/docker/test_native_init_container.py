@@ -99,7 +99,14 @@ def containers(engine: Engine, runtime: Runtime) -> Iterator[Containers]:
 def reported(
     containers: Containers, *argv: str, mode: str = "--status", header: bytes = b"status t\n"
 ) -> tuple[list[str], int]:
-    """What the program said of `argv`, and the code its container ended with."""
+    """What the program said of `argv`, but for its peak of memory, and the code its container ended with."""
+    said, code = reported_with_peak(containers, *argv, mode=mode, header=header)
+    return [line.partition(" peak=")[0] for line in said], code
+
+
+def reported_with_peak(
+    containers: Containers, *argv: str, mode: str = "--status", header: bytes = b"status t\n"
+) -> tuple[list[str], int]:
     peer = containers.start("python3", "-c", PEER)
     lines = containers.lines(peer)
     assert next(lines) == "listening"
@@ -136,6 +143,13 @@ def test_a_chosen_code_a_kill_and_a_kill_for_memory_are_told_apart(
     said, ended = reported(containers, *argv)
     assert said == ["ARCI status t", "started", report]
     assert ended == code
+
+
+def test_the_most_memory_that_it_had_is_told(containers: Containers) -> None:
+    said, code = reported_with_peak(containers, "python3", "-c", "x = bytearray(b'x' * (20 << 20))")
+    told, _, peak = said[-1].partition(" peak=")
+    assert (told, code) == ("ended exit 0 oom=0", 0)
+    assert 20 << 20 < int(peak) <= 64 << 20
 
 
 def test_more_double_forks_than_the_process_limit_are_all_reaped(containers: Containers) -> None:

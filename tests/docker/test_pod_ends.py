@@ -57,10 +57,11 @@ async def listening(slots: DockerSlots) -> AsyncIterator[tuple[DockerPod, Docker
 
 
 async def reported(isolation: DockerIsolation, run: RunPlan, code: str) -> tuple[Said, list[str]]:
-    """How an agent ended that runs `code`, and what the boundary was told of it."""
+    """How an agent ended that runs `code`, and what the boundary was told of it, but for its peak of memory."""
     async with isolation.open(run) as slots, listening(slots) as (pod, boundary):
         said = await ended(await pod.start(Role.AGENT, python(code, status_token=TOKEN)))
-        return said, (await heard(boundary, b"closed\n")).decode().splitlines()
+        told = (await heard(boundary, b"closed\n")).decode().splitlines()
+        return said, [line.partition(" peak=")[0] for line in told]
 
 
 def test_a_child_that_is_killed_for_memory_is_told_and_the_agent_goes_on(

@@ -40,6 +40,11 @@ def test_a_whole_conversation_is_understood() -> None:
     assert said.troubles == []
 
 
+@pytest.mark.parametrize(("told_bytes", "peak"), [({}, None), ({"peak_bytes": 4096}, 4096)])
+def test_the_most_memory_is_known_where_the_kernel_told_it(told_bytes: dict[str, int], peak: int | None) -> None:
+    assert told(STARTED, {**ENDED, **told_bytes}).init.peak_memory_bytes == peak
+
+
 @pytest.mark.parametrize(
     ("said", "came_first"),
     [

@@ -174,7 +174,7 @@ def _answer_to(given: dict[str, Any], line: bytes) -> None:
 
 
 def other_token(given: dict[str, Any], tools: Any) -> list[Any]:
-    """Greetings of another trial's agent, as far as they can be guessed."""
+    """Greetings of another trial's agent, as far as they can be guessed; and its own, which is answered."""
     own = given["token"]
     tokens = {
         "random": secrets.token_hex(16),
@@ -198,7 +198,8 @@ def other_token(given: dict[str, Any], tools: Any) -> list[Any]:
                 return
         raise ConnectionError("refused")
 
-    return [*found, ("http", over_http)]
+    control = ("own token", partial(_answer_to, given, f"ARCI mcp {own}".encode() + asked))
+    return [*found, ("http", over_http), control]
 
 
 def forge_status(given: dict[str, Any], tools: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-REACH_RECORDER = '''
+REACH_RECORDER = """
 import os, signal, socket
 reached, seen = [], 0
 for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -52,7 +52,7 @@ try:
 except OSError:
     pass
 print(seen > 0, reached)
-'''
+"""
 
 
 def order_tool(given: dict[str, Any], tools: Any) -> dict[str, Any]:
@@ -105,13 +105,12 @@ def _greeted(given: dict[str, Any]) -> socket.socket:
 
 
 def flood_boundary(given: dict[str, Any], tools: Any) -> dict[str, Any]:
-    """Bytes without end. It swallows what follows."""
-    with _greeted(given) as link:
-        with suppress(OSError):
+    """Bytes without end, on a new connection whenever one is closed."""
+    line = b"x" * (1 << 20) + b"\n"
+    while True:
+        with suppress(OSError), _greeted(given) as link:
             while True:
-                link.sendall(b'{"jsonrpc":"2.0","method":"notifications/noise","params":{"x":"y"}}\n' * 4096)
-    time.sleep(3600)
-    return {}
+                link.sendall(line)
 
 
 def flood_with_garbage(given: dict[str, Any], tools: Any) -> dict[str, Any]:
@@ -231,6 +230,8 @@ def poison_state(given: dict[str, Any], tools: Any) -> dict[str, Any]:
 
 def close_everything(given: dict[str, Any], tools: Any) -> dict[str, Any]:
     """Cuts its own line to the boundary, which ends the worker."""
-    os.closerange(0, 1000)
+    for number in range(3, 100):
+        with suppress(OSError):
+            socket.socket(fileno=number).shutdown(socket.SHUT_RDWR)
     time.sleep(3600)
     return {}
