@@ -25,6 +25,8 @@ from arci.store.reader import read_run
 from bench.bare_engine import bare_trials_per_s
 from bench.importtime import GUESTS, start_up
 from bench.recorder_cpu import MOST_MS, ready_cpu_ms, ready_imports
+from bench.recorder_latency import FIRST_CHUNK_MS, added_ms
+from bench.recorder_latency import MOST_MS as MOST_ADDED_MS
 
 EXAMPLE = Path("examples/retry_agent/a-vs-a.yaml")
 COMMAND = Path("bench/command/arci.yaml")
@@ -124,11 +126,12 @@ async def alone(backend: str, example: Path, options: argparse.Namespace, out: P
 
 
 def recorder_cpu() -> dict[str, Any]:
-    """CPU milliseconds of a recorder until it is ready."""
+    """CPU milliseconds of a recorder until it is ready, and what it adds to a call of a model."""
     return {
         "ready_cpu_ms": round(ready_cpu_ms("toolset"), 1),
         "ready_with_server_cpu_ms": round(ready_cpu_ms("server"), 1),
         "most_cpu_ms": MOST_MS,
+        "model_call": {**added_ms(), "most_ms": MOST_ADDED_MS, "most_first_chunk_ms": FIRST_CHUNK_MS},
     }
 
 
@@ -155,6 +158,7 @@ def table(found: dict[str, Any]) -> str:
         f" {command['process']['trials_per_s']:.2f} as processes: a client of raw frames with five calls",
         f"recorder ready in {recorder['ready_cpu_ms']:.1f} ms of CPU, with an MCP server in"
         f" {recorder['ready_with_server_cpu_ms']:.1f} (at most {MOST_MS:g})",
+        _added(recorder["model_call"]),
         f"arci --help in {found['help_s']:.3f} s; {found['workers']} workers, {found['trials']} trials a round",
         "",
         "mean seconds by phase   " + "".join(f"{name:>9}" for name in (*PHASES, "remove")),
@@ -168,6 +172,14 @@ def table(found: dict[str, Any]) -> str:
         dearest = ", ".join(f"{name} {ms} ms" for name, ms in facts["dearest"].items())
         lines.append(f"{guest:15} imports {facts['modules']:3} modules in {facts['total_ms']:5.1f} ms: {dearest}")
     return "\n".join(lines)
+
+
+def _added(call: dict[str, float]) -> str:
+    return (
+        f"recorder adds {call['whole_ms']:.2f} ms to a call of a model (at most {call['most_ms']:g};"
+        f" {call['whole_cpu_ms']:.2f} ms of CPU), {call['first_chunk_ms']:.2f} to the first piece of a streamed answer"
+        f" (at most {call['most_first_chunk_ms']:g})"
+    )
 
 
 async def bench(options: argparse.Namespace) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import IO, Any
 import arci
 from bench.importtime import imports
 
-__all__ = ["MOST_MS", "ready_cpu_ms", "ready_imports"]
+__all__ = ["LAUNCH", "MOST_MS", "WORLD", "cpu_ms", "ready_cpu_ms", "ready_imports"]
 
 MOST_MS = 60.0
 """What a trial may spend on it."""
@@ -40,7 +40,7 @@ def ready_imports() -> dict[str, object]:
 
 def _once(kind: str) -> float:
     with _ready(kind) as recorder:
-        return _cpu_ms(recorder.pid)
+        return cpu_ms(recorder.pid)
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def _ready(kind: str, *options: str, stderr: IO[bytes] | None = None) -> Iterato
             yield recorder
 
 
-def _cpu_ms(pid: int) -> float:
+def cpu_ms(pid: int) -> float:
     """Of a process that lives and its threads: what the scheduler has counted, to the nanosecond."""
     tasks = Path(f"/proc/{pid}/task").iterdir()
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e6

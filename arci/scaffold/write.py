@@ -11,6 +11,7 @@ from arci.manifest.descriptor import Overrides, read_descriptor
 from arci.scaffold.answers import Answers
 from arci.scaffold.flow import flow
 from arci.scaffold.gather import WHERE, plan_of
+from arci.scaffold.langchain import langchain_files
 from arci.scaffold.references import check_references
 from arci.scaffold.render import render_plan
 from arci.scaffold.starter import starter_files
@@ -32,20 +33,26 @@ class Made:
     warnings: tuple[str, ...]
 
 
-def make_experiment(answers: Answers, out: Path | None = None, *, force: bool = False) -> Made:
-    """With a name alone: a whole experiment in the folder `out`, the name's by default. Else a descriptor, in the file
-    `out` (`arci.yaml`). SpecError with everything that is wrong; UsageError where something is there already."""
+def make_experiment(answers: Answers, out: Path | None = None, *, langchain: bool = False, force: bool = False) -> Made:
+    """With a name alone: a whole experiment in the folder `out`, the name's by default; of a LangChain agent and its
+    model with `langchain`. Else a descriptor, in the file `out` (`arci.yaml`). SpecError with everything that is wrong;
+    UsageError where something is there already."""
+    if langchain and not answers.is_name_alone:
+        raise UsageError("--langchain: writes agents, tools and judge of its own; NAME and --out alone are allowed.")
+    if langchain:
+        return _make_whole(answers.name, langchain_files(answers.name), out, force)
     if answers.is_name_alone:
-        return _make_starter(answers, out or Path(answers.name), force)
+        texts = starter_files(answers.name, "docker" if answers.docker else "process")
+        return _make_whole(answers.name, texts, out, force)
     return _make_descriptor(answers, out or Path("arci.yaml"), force)
 
 
-def _make_starter(answers: Answers, directory: Path, force: bool) -> Made:
-    problems = _name_problems(answers.name)
+def _make_whole(name: str, texts: Mapping[str, str], out: Path | None, force: bool) -> Made:
+    directory = out or Path(name)
+    problems = _name_problems(name)
     if problems:
         raise SpecError(problems)
-    texts = starter_files(answers.name, "docker" if answers.docker else "process")
-    files = {directory / name: text for name, text in texts.items()}
+    files = {directory / path: text for path, text in texts.items()}
     _refuse_existing(files, force)
     _write(files)
     return Made(directory / "arci.yaml", tuple(files), ())

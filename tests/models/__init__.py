@@ -1,0 +1,1 @@
+"""Packages that call models, unmodified, each an agent in a container: how they get along, also under faults."""
