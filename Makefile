@@ -43,6 +43,7 @@ lint: venv
 	MYPYPATH=tests:tests/docker $(BIN)/mypy tests/docker
 	MYPYPATH=tests $(BIN)/mypy tests/matrix/*.py tests/matrix/world/*.py
 	MYPYPATH=tests $(BIN)/mypy tests/models/*.py tests/models/world/*.py
+	MYPYPATH=tests:tests/engines $(BIN)/mypy tests/engines
 	MYPYPATH=tests:tests/browser $(BIN)/mypy tests/browser/*.py
 	MYPYPATH=tests/servers/agent $(BIN)/mypy --explicit-package-bases tests/servers
 	MYPYPATH=tests:tests/boundary $(BIN)/mypy tests/boundary

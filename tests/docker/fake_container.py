@@ -21,6 +21,7 @@ PROBE = {
     "memory": str(64 << 20),
     "pids": "128",
     "files": 65536,
+    "processes": -1,
     "caps": "0000000000000000",
     "no_new_privs": "1",
     "interfaces": ["lo"],

@@ -42,6 +42,7 @@ class FakeEngine:
     )
     closes_streams: bool = True
     only_unversioned_ping: bool = False
+    ping_headers: str = "API-Version: 1.41\r\n"
     containers: dict[str, FakeContainer] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
     volumes: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -108,7 +109,7 @@ class FakeEngine:
         if bare == "/_ping":
             if versioned and self.only_unversioned_ping:
                 return _json(connection, 404, {"message": "page not found"})
-            return _send(connection, 200, b"OK", extra="API-Version: 1.41\r\n")
+            return _send(connection, 200, b"OK", extra=self.ping_headers)
         return self._route(connection, method, bare, query, body)
 
     def _misbehave(

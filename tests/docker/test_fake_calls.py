@@ -94,7 +94,7 @@ def test_a_start_that_the_engine_delays_is_over_when_the_process_runs(fake: Fake
 
 
 def test_an_engine_that_dies_in_mid_run_is_an_error_of_every_pending_guest(fake: Fake) -> None:
-    """N36: neither a hang nor a result; leaving the run names what may be left on the engine."""
+    """N36: neither a hang nor a result; who leaves the run is told what removes the rest."""
     troubles: list[str] = []
 
     async def trouble(guest: guest_module.DockerGuest) -> None:
@@ -112,9 +112,9 @@ def test_an_engine_that_dies_in_mid_run_is_an_error_of_every_pending_guest(fake:
                     tasks.start_soon(trouble, guest)
                 fake.server.die()
 
-    with pytest.raises(EngineError, match="clean up") as caught:
+    with pytest.raises(EngineError, match="the connection to the engine broke") as caught:
         within(main)
-    assert "docker rm -f -v" in (caught.value.hint or "")
+    assert "arci clean" in (caught.value.hint or "")
     assert len(troubles) == 2
     assert all("connection to the engine broke" in text for text in troubles), troubles
 
@@ -137,8 +137,9 @@ def test_an_engine_that_stops_answering_does_not_keep_us(fake: Fake, monkeypatch
             with pytest.raises(EngineError, match="did not answer within"):
                 await agent.stop(0)
 
-    with pytest.raises(EngineError, match="clean up"):
+    with pytest.raises(EngineError, match="did not answer within") as caught:
         within(main)
+    assert "arci clean" in (caught.value.hint or "")
 
 
 def test_a_guests_end_is_found_although_the_engines_books_lag_behind(fake: Fake) -> None:

@@ -97,7 +97,7 @@ def test_what_a_dead_run_left_and_will_not_go_refuses_no_other_run(fake: Fake) -
     """N5, N10: everything else is swept; the preflight warns; the run goes on."""
     dead_run(fake, "a")
     dead_run(fake, "b")
-    stuck = [("DELETE /containers/a", 500, "cannot be killed")]
+    stuck = 3 * [("DELETE /containers/a", 500, "cannot be killed")]
 
     async def main() -> None:
         fake.server.answers = list(stuck)
@@ -116,7 +116,8 @@ def test_what_a_dead_run_left_and_will_not_go_refuses_no_other_run(fake: Fake) -
 def test_a_sweep_says_what_it_could_not_remove_after_it_has_tried_everything(fake: Fake) -> None:
     dead_run(fake, "a")
     dead_run(fake, "b")
-    fake.server.answers = [("DELETE /containers/a", 500, "cannot be killed"), ("DELETE /containers/b", 409, "removing")]
+    fake.server.answers = 3 * [("DELETE /containers/a", 500, "cannot be killed")]
+    fake.server.answers += [("DELETE /containers/b", 409, "removing")]
 
     async def main() -> None:
         await sweep(fake.engine)

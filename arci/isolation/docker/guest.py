@@ -24,6 +24,8 @@ _KILLED_RECONCILE_S = 0.5
 """The same once we have killed it: its end is due."""
 _DRAIN_S = 2.0
 """How long after a container's end its stream may stay open before we stop listening."""
+_ENDED_FROM_OUTSIDE = (137, 143)
+"""How arci-init ends when it was killed, or told to stop."""
 _UNREAD_BYTES = 16 << 20
 """Output nobody has fetched yet; past it we stop reading, and the engine holds the guest back."""
 
@@ -41,6 +43,8 @@ class DockerGuest:
         self._exit: Exit | None = None
         self._killed = False
         self._broken: str | None = None  # what was wrong with the stream
+        self.holder: DockerGuest | None = None
+        """Whose namespace it has joined, if its way out leads through that: dead, it takes the guest along."""
 
     @property
     def has_ended(self) -> bool:
@@ -91,7 +95,9 @@ class DockerGuest:
         """The end of the stream is the sign, the engine the witness; a silent stream is reconciled with the engine."""
         if self._broken is not None:
             raise EngineError("read a container's output", self._broken)
-        return await self._wait(timeout_s)
+        end = await self._wait(timeout_s)
+        await self._blame_holder()
+        return end
 
     async def stop(self, grace_s: float) -> Exit:
         if self._exit is None and grace_s > 0:
@@ -106,6 +112,7 @@ class DockerGuest:
                 f"{self.container_id[:12]} does not end after SIGKILL and {_CALL_S:.0f} s.",
                 hint=f"docker rm -f {self.container_id[:12]}",
             )
+        await self._blame_holder()
         return self._exit
 
     def close(self) -> None:
@@ -130,6 +137,26 @@ class DockerGuest:
                     await anyio.sleep(lag_s)
                     lag_s = min(2 * lag_s, 1.0)
         return self._exit
+
+    async def _blame_holder(self) -> None:
+        """EngineError if it was ended because its holder had died, which no guest can bring about."""
+        end, holder = self._exit, self.holder
+        if end is None or holder is None or end.killed_by_us or end.code not in _ENDED_FROM_OUTSIDE:
+            return
+        if not await holder.is_running():  # its stream tells nothing: we may have let go of it ourselves
+            raise EngineError(
+                "hold a trial's network",
+                f"the container that holds it, {holder.container_id[:12]}, died before the guest.",
+            )
+
+    async def is_running(self) -> bool:
+        """As the engine has it; False for a container that is gone."""
+        try:
+            return bool((await self._inspect())["State"]["Running"])
+        except EngineError as error:
+            if error.status == 404:
+                return False
+            raise
 
     async def _signal(self, name: str) -> None:
         try:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 
 import anyio
 
-from arci.errors import EngineError
+from arci.errors import ArciError, EngineError
 from arci.isolation.base import Capability, Findings, RunPlan
 from arci.isolation.docker.anchor import cast_anchor, keeps_slots
 from arci.isolation.docker.bytecode import ensure_bytecode
@@ -137,11 +137,27 @@ async def _containers(engine: Engine) -> AsyncIterator[Containers]:
     """What is made within is removed when it is left, however it is left."""
     async with task_group() as tasks:
         containers = Containers(engine, tasks)
+        trouble: ArciError | None = None
         try:
             yield containers
+        except ArciError as error:
+            trouble = error
+            raise
         finally:
-            with anyio.CancelScope(shield=True):
+            with anyio.CancelScope(shield=True), _told_beside(trouble):
                 await containers.remove_all()
+
+
+@contextmanager
+def _told_beside(trouble: ArciError | None) -> Iterator[None]:
+    """What could not be removed is told with the trouble that came first and is the reason, not in its place."""
+    try:
+        yield
+    except EngineError:
+        if trouble is None:
+            raise
+        left = "What is left on the engine is removed by the next run on it, or by: arci clean"
+        trouble.hint = left if trouble.hint is None else f"{trouble.hint} {left}"
 
 
 async def _facts(engine: Engine, reference: str) -> ImageFacts:

@@ -29,7 +29,7 @@ def labels(run_id: str, experiment_id: str, role: str, trial_id: str | None = No
 
 @dataclass(frozen=True, slots=True)
 class Leftovers:
-    """What runs that are dead left on an engine."""
+    """What runs that are dead left on an engine; containers in an order in which they can be removed."""
 
     run_ids: tuple[str, ...]
     containers: tuple[str, ...]
@@ -49,6 +49,8 @@ def dead_leftovers(
     alive |= {_run(v) for v in volumes if now_s - _volume_made_s(v) < _YOUNG_S and not _has_holder(_run(v), containers)}
     dead_containers = [c for c in containers if _run(c) and _run(c) not in alive]
     dead_volumes = [v for v in volumes if _run(v) and _run(v) not in alive]
+    # Podman removes no container whose namespace another one has joined.
+    dead_containers.sort(key=lambda container: container["Labels"].get(ROLE) == HOLDER)
     runs = sorted({_run(x) or "" for x in (*dead_containers, *dead_volumes)})
     return Leftovers(tuple(runs), tuple(c["Id"] for c in dead_containers), tuple(v["Name"] for v in dead_volumes))
 

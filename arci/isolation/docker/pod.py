@@ -69,6 +69,8 @@ class DockerPod:
             await point_relay(self._parts.agent_holder, self._parts.socket_path)
         guest = await self._containers.launch(config)
         self._guests[key] = guest
+        if role is Role.AGENT:
+            guest.holder = self._parts.agent_holder
         if has_init(role, process):
             self._containers.feed(guest, header)
         return guest
@@ -89,6 +91,7 @@ class DockerPod:
         troubles: list[EngineError] = []
 
         async def stop(guest: DockerGuest) -> None:
+            guest.holder = None  # what dies from now on, dies by us
             try:
                 await guest.stop(0.0)
             except EngineError as error:  # the others are ended all the same

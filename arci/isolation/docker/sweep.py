@@ -5,12 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+import anyio
+
 from arci.errors import EngineError
 from arci.isolation.docker.containers import CALL_S
 from arci.isolation.docker.engine import Engine
 from arci.isolation.docker.labels import RUN, Leftovers, dead_leftovers
 
 __all__ = ["find_leftovers", "sweep"]
+
+_TRIES = 3
+_PAUSE_S = 0.2
 
 
 async def find_leftovers(engine: Engine) -> Leftovers:
@@ -39,11 +44,18 @@ async def sweep(engine: Engine) -> Leftovers:
 
 async def _remove(engine: Engine, function: Any, key: str, **kwargs: bool) -> str | None:
     """Why it is still there, or None."""
-    try:
-        await engine.call(key[:12], function, key, timeout_s=CALL_S, **kwargs)
-    except EngineError as error:
-        return None if error.status in (404, 409) else str(error)  # gone, or being removed by another sweep
-    return None
+    trouble = None
+    for attempt in range(_TRIES):  # Podman refuses while it still tidies up after a container's end
+        await anyio.sleep(attempt * _PAUSE_S)
+        try:
+            await engine.call(key[:12], function, key, timeout_s=CALL_S, **kwargs)
+        except EngineError as error:
+            if error.status in (404, 409):  # gone, or being removed by another sweep
+                return None
+            trouble = str(error)
+        else:
+            return None
+    return trouble
 
 
 def _clock_s(info: dict[str, Any]) -> float:
