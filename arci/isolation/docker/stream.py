@@ -22,6 +22,8 @@ class AttachedStream:
     def __init__(self, attached: Any) -> None:
         self._keep = attached  # the HTTP answer must outlive its socket
         self._socket: socket.socket = getattr(attached, "_sock", attached)
+        # Over TLS the library hands out the socket itself, which stays open for as long as its answer's file does.
+        self._answer: Any = getattr(attached, "_response", None)
         self._socket.setblocking(False)
         self._sending = anyio.Lock()
         self._closed = False
@@ -62,8 +64,9 @@ class AttachedStream:
             self._socket.shutdown(socket.SHUT_RDWR)
         with suppress(OSError, ValueError):
             self._socket.close()
-        with suppress(Exception):  # the client's own response object: nothing that it says at this point matters
-            self._keep.close()
+        for owner in (self._keep, self._answer):
+            with suppress(Exception):  # the client's own objects: nothing that they say at this point matters
+                owner.close()
 
     async def _until(self, ready: Callable[[socket.socket], Awaitable[None]]) -> None:
         with suppress(OSError, ValueError, anyio.ClosedResourceError):  # closed meanwhile: the loop sees `_closed`
