@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from trust import build_trust
 
 from matrix.table import NODE, TRANSPORTS, Row
 
@@ -111,9 +112,8 @@ def run_row(row: Row, directory: Path) -> list[Cell]:
 
 
 def build_ca() -> dict[str, str]:
-    """The images are built with the CA bundle that this machine's own pip trusts, where it names one."""
-    found = os.environ.get("ARCI_BUILD_CA_BUNDLE") or os.environ.get("PIP_CERT")
-    return {"ARCI_BUILD_CA_BUNDLE": found} if found else {}
+    """The images are built with what this machine itself trusts."""
+    return {name: value for name, value in build_trust().items() if value is not None}
 
 
 def read_cells(row: Row, run: Path) -> list[Cell]:
