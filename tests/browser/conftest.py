@@ -23,8 +23,9 @@ def _chromium() -> str:
     return done.stdout.strip()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Not for the session: while it lives, an event loop runs in this thread, and tests that start one cannot."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=_chromium())
         yield browser
