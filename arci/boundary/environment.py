@@ -7,6 +7,7 @@ import sys
 
 from arci.boundary.toolset import ToolsetServer
 from arci.guest import usercode
+from arci.guest.streams import write_all
 from arci.wire.framing import MAX_CONTROL_BYTES, LineDecoder
 from arci.wire.jsonrpc import Request, parse_trusted
 
@@ -83,7 +84,7 @@ def _serve(requests: int, reply: int, reference: str, root: str) -> int:
         for line in decoder.feed(data):
             frame = parse_trusted(line) if isinstance(line, bytes) else None
             if isinstance(frame, Request):
-                _write_all(reply, server.answer(frame))
+                write_all(reply, server.answer(frame))
 
 
 def _loader(reference: str, root: str) -> Callable[[], Callable[..., Any]]:
@@ -101,11 +102,6 @@ def _loader(reference: str, root: str) -> Callable[[], Callable[..., Any]]:
         return factory
 
     return load
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(fd, data) :]
 
 
 def _leave(code: int) -> None:

@@ -13,7 +13,7 @@ from arci.faults.settings import MODEL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Optional, Union
+    from typing import Any, Dict, Optional
 
     from arci.boundary.alarms import Alarms
     from arci.boundary.journal import Journal
@@ -272,15 +272,6 @@ _SAYING = {
     529: "Overloaded",
 }
 """What a provider says; nothing names an injection."""
-
-
-def _made_up(asked: Asked, ending: Union[Empty, Malform]) -> bytes:
-    shapes: Any = asked.shapes
-    if isinstance(ending, Malform):
-        malformed: bytes = shapes.malformed(asked.route, asked.streams)
-        return malformed
-    empty: bytes = shapes.empty(asked.route, asked.model, asked.streams)
-    return empty
 
 
 def _identity(model_call: ModelCall) -> Dict[str, Any]:

@@ -54,10 +54,6 @@ class Examination:
     facts: dict[str, Any] = field(default_factory=dict)
     image: str | None = None
 
-    @property
-    def is_fit(self) -> bool:
-        return self.image is not None and all(line.health is not Health.PROBLEM for line in self.lines)
-
 
 async def examine_engine(engine: Engine, workers: int, notice: Callable[[str], None]) -> Examination:
     """Everything about `engine` but the conformance checks. What fails is a line, not an exception."""

@@ -7,6 +7,7 @@ import sys
 
 from arci.guest import usercode
 from arci.guest.options import options
+from arci.guest.streams import write_all
 from arci.wire.framing import MAX_CONTROL_BYTES, LineDecoder
 from arci.wire.jsonrpc import encode_strict
 from arci.wire.quickjson import loads
@@ -36,7 +37,7 @@ def main(argv: Sequence[str]) -> int:
             return 0
         for line in decoder.feed(data):
             if isinstance(line, bytes):
-                _write_all(out, _line(answer(function, asked["ref"], loads(line))))
+                write_all(out, _line(answer(function, asked["ref"], loads(line))))
 
 
 def answer(function: Callable[..., Any], reference: str, asked: Dict[str, Any]) -> Dict[str, Any]:
@@ -58,8 +59,3 @@ def _line(frame: Dict[str, Any]) -> bytes:
         return encode_strict(frame, MAX_CONTROL_BYTES)
     except (TypeError, ValueError, RecursionError) as error:
         return encode_strict({"error": f"the answer is not JSON: {error}"[:1000]}, MAX_CONTROL_BYTES)
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(fd, data) :]

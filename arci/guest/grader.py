@@ -7,11 +7,12 @@ import sys
 
 from arci.guest import usercode
 from arci.guest.options import options
+from arci.guest.streams import read_all, write_all
 from arci.wire.quickjson import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Sequence
+    from typing import Any, Callable, Dict, Sequence
 
 __all__ = ["grade", "main", "takes_evidence"]
 
@@ -21,11 +22,11 @@ def main(argv: Sequence[str]) -> int:
     out = os.dup(1)
     os.dup2(2, 1)  # whatever the oracle prints goes to the log; the frame has the stream to itself
     asked = options(argv, ["ref", "root"])
-    request = loads(_read_all(0))
+    request = loads(read_all(0))
     verdict = grade(asked["ref"], asked["root"], request)
     frame = {"type": "grade", "nonce": request["nonce"], **verdict}
     sys.stdout.flush()
-    _write_all(out, dumps(frame, ascii_only=True).encode("ascii") + b"\n")
+    write_all(out, dumps(frame, ascii_only=True).encode("ascii") + b"\n")
     sys.stderr.flush()
     # Not sys.exit: a thread that the oracle left behind must not hold back a verdict that was given.
     os._exit(0 if "success" in verdict else 1)
@@ -80,17 +81,3 @@ def _positional_by_inspect(function: Callable[..., Any]) -> tuple[Sequence[str],
 def _failed(kind: str, error: BaseException) -> Dict[str, Any]:
     usercode.show_error(error)
     return {"error": {"kind": kind, "message": usercode.text_of_error(error)[:10_000]}}
-
-
-def _read_all(fd: int) -> bytes:
-    chunks: List[bytes] = []
-    while True:
-        chunk = os.read(fd, 1 << 20)
-        if not chunk:
-            return b"".join(chunks)
-        chunks.append(chunk)
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(fd, data) :]

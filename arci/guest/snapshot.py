@@ -7,13 +7,14 @@ import sys
 
 from arci.guest import usercode
 from arci.guest.options import options
+from arci.guest.streams import read_all
 from arci.wire.framing import MAX_CONTROL_BYTES
 from arci.wire.jsonrpc import encode_strict
 from arci.wire.quickjson import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Sequence
+    from typing import Any, Dict, Sequence
 
 __all__ = ["main", "take"]
 
@@ -23,7 +24,7 @@ def main(argv: Sequence[str]) -> int:
     out = os.dup(1)
     os.dup2(2, 1)  # whatever the function prints goes to the log; the frame has the stream to itself
     asked = options(argv, ["ref", "root", "workdir"])
-    frame = take(asked["ref"], asked["root"], loads(_read_all(0)), asked["workdir"])
+    frame = take(asked["ref"], asked["root"], loads(read_all(0)), asked["workdir"])
     sys.stdout.flush()
     try:
         line = encode_strict(frame, MAX_CONTROL_BYTES)
@@ -47,12 +48,3 @@ def take(reference: str, root: str, task: Dict[str, Any], workdir: str) -> Dict[
     if not isinstance(state, dict):
         return {"error": f"{reference} returned {type(state).__name__}; a dict is required"}
     return {"state": state}
-
-
-def _read_all(fd: int) -> bytes:
-    chunks: List[bytes] = []
-    while True:
-        chunk = os.read(fd, 1 << 20)
-        if not chunk:
-            return b"".join(chunks)
-        chunks.append(chunk)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tarfile
+from collections.abc import Sequence
 
 from anyio import to_thread
 
@@ -11,7 +12,7 @@ from arci.model.trial import Blame, Role
 from arci.run.attempt import Attempt
 from arci.run.evidence import MOST_ARCHIVE_BYTES, Evidence, EvidenceRefused, fetch_paths, read_archive
 
-__all__ = ["take_evidence"]
+__all__ = ["fetch_into", "take_evidence"]
 
 
 async def take_evidence(pod: Pod, attempt: Attempt) -> None:
@@ -23,7 +24,7 @@ async def take_evidence(pod: Pod, attempt: Attempt) -> None:
     with attempt.measure("seal"):
         try:
             for path in fetch_paths(patterns):
-                await _fetch(pod, path, patterns, evidence)
+                await fetch_into(pod, Role.AGENT, path, patterns, evidence)
         except EvidenceRefused as refusal:
             attempt.evidence_excess = str(refusal)
         except tarfile.TarError as error:
@@ -31,9 +32,13 @@ async def take_evidence(pod: Pod, attempt: Attempt) -> None:
         attempt.evidence = evidence
 
 
-async def _fetch(pod: Pod, path: str, patterns: tuple[str, ...], evidence: Evidence) -> None:
+async def fetch_into(pod: Pod, role: Role, path: str, patterns: Sequence[str], evidence: Evidence) -> None:
+    """What is at `path` in the workdir of `role`, as far as `patterns` name it; nothing where there is nothing.
+
+    EvidenceRefused for what is over a cap or hostile, tarfile.TarError for an archive that is none.
+    """
     try:
-        data = await pod.get(Role.AGENT, path, MOST_ARCHIVE_BYTES)
+        data = await pod.get(role, path, MOST_ARCHIVE_BYTES)
     except FileNotFoundError:
         return
     except ValueError as error:

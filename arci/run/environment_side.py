@@ -8,7 +8,6 @@ import tarfile
 from dataclasses import replace
 from typing import Any
 
-from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from arci.errors import EngineError
@@ -18,7 +17,8 @@ from arci.model.canonical import canonical
 from arci.model.manifest import Environment, Manifest, Server
 from arci.model.trial import Blame, Role
 from arci.run.attempt import Attempt
-from arci.run.evidence import MOST_ARCHIVE_BYTES, Evidence, EvidenceRefused, fetch_paths, read_archive
+from arci.run.collecting import fetch_into
+from arci.run.evidence import Evidence, EvidenceRefused, fetch_paths
 from arci.run.facts import Trouble
 from arci.run.outfit import task_variable
 from arci.run.places import server_argv, server_task_file, server_workdir
@@ -209,11 +209,5 @@ async def _files(pod: Pod, server: Server) -> dict[str, Any]:
     below, found = f"{server.name}/", Evidence()
     patterns = [f"{below}{path}" for path in server.snapshot.paths]
     for path in fetch_paths(patterns):
-        try:
-            data = await pod.get(Role.ENVIRONMENT, path, MOST_ARCHIVE_BYTES)
-        except FileNotFoundError:
-            continue
-        except ValueError as error:
-            raise EvidenceRefused(f"{path}: {str(error)[-500:]}") from error
-        await to_thread.run_sync(read_archive, data, path, patterns, found)
+        await fetch_into(pod, Role.ENVIRONMENT, path, patterns, found)
     return {path.removeprefix(below): content for path, content in found.for_grader().items()}

@@ -19,7 +19,7 @@ from arci.model.canonical import canonical
 from arci.model.record import CHAIN_START, RECORD_FORMAT, chain_events, seal_record, trace_sha256
 from arci.store.events import started_line
 from arci.store.files import AppendFile, Lock, naming, replace_file, sync_directory, write_file
-from arci.store.layout import DECISION, EVENTS, LOCK, LOGS, MANIFEST, RUN, TRIALS
+from arci.store.layout import EVENTS, LOCK, LOGS, MANIFEST, RUN, TRIALS
 from arci.store.lines import read_lines
 from arci.store.logs import LogTail, describe_logs, write_logs
 from arci.store.prior import refuse_existing, set_aside
@@ -162,10 +162,6 @@ class RunWriter:
         with self._mutex:
             self._info.update(state=state, ended_at=self._now())
             self._write_info()
-
-    def write_decision(self, data: bytes) -> None:
-        """`decision.json`, replaced as a whole."""
-        replace_file(self.directory / DECISION, data)
 
     def close(self) -> None:
         """Lets another writer in. What was written is on disk already."""
