@@ -226,6 +226,11 @@ def _is_last(frame: dict[str, Any]) -> bool:
     return frame["type"] in ("upstream_end", "upstream_failed")
 
 
+def last(frames: list[dict[str, object]]) -> tuple[object, object]:
+    """Type and kind of the last frame."""
+    return frames[-1]["type"], frames[-1].get("kind")
+
+
 def body_of(frames: list[dict[str, Any]]) -> bytes:
     return b"".join(base64.b64decode(frame["data"]) for frame in frames if frame["type"] == "upstream_chunk")
 

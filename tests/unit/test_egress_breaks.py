@@ -15,6 +15,7 @@ from egress_server import (
     body_of,
     host_env,
     http,
+    last,
     model,
     run,
     serving,
@@ -23,10 +24,6 @@ from egress_server import (
 from arci.run.egress import answer as answer_module
 
 pytestmark = pytest.mark.anyio
-
-
-def last(frames: list[dict[str, object]]) -> tuple[object, object]:
-    return frames[-1]["type"], frames[-1].get("kind")
 
 
 async def test_a_server_that_does_not_answer_ends_at_the_deadline(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from egress_server import (
     decisions,
     host_env,
     http,
+    last,
     model,
     run,
     serving,
@@ -24,10 +25,6 @@ from egress_server import (
 from arci.run.egress.failure import CallFailed
 
 pytestmark = pytest.mark.anyio
-
-
-def last(frames: list[dict[str, object]]) -> tuple[object, object]:
-    return frames[-1]["type"], frames[-1].get("kind")
 
 
 async def test_an_answer_comes_whole_with_the_key_added_by_the_host_alone(tmp_path: Path) -> None:
