@@ -167,9 +167,12 @@ class ModelCalls:
             return
         if model_call.number is not None:
             self._outside.cancel(model_call.number)
-        self._finish(
-            model_call, "timeout" if model_call.disturbance.is_stalled else "cancelled", self._read(model_call)
-        )
+        delivery, answer = model_call.delivery, self._read(model_call)
+        if delivery is not None and delivery.has_begun and (answer.is_whole or answer.error is not None):
+            # Clients hang up at the last event of a stream: whether its end got here first is a matter of luck.
+            self._judge(model_call)
+            return
+        self._finish(model_call, "timeout" if model_call.disturbance.is_stalled else "cancelled", answer)
 
     def _ended(self, model_call: ModelCall, failure: Optional[str], detail: str) -> None:
         """The answer is there to its end, or will not come."""

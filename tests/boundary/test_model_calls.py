@@ -197,6 +197,41 @@ def test_an_agent_that_hangs_up_cancels_the_call_once(how: str) -> None:
     assert len(pod.events("model_finish")) == 1
 
 
+@pytest.mark.parametrize("how", ["close", "half_close", "agent_gone"])
+def test_an_agent_that_hangs_up_at_the_last_event_of_a_stream_has_had_it_all(how: str) -> None:
+    """Clients do, so whether the stream's own end comes first is a matter of luck that no record may show."""
+    records = []
+    for is_first in (False, True):
+        pod = Pod()
+        connection = pod.post(STREAM)
+        pod.head(type=SSE)
+        pod.chunks(TEXT_SSE)
+        if is_first:
+            pod.host("upstream_end")
+        if how == "agent_gone":
+            pod.agent_gone()
+            pod.due("drain")
+        else:
+            getattr(pod, how)(connection)
+            pod.close(connection)
+        records.append(pod.finish)
+        assert len(pod.told("upstream_cancel")) == (0 if is_first else 1)
+        pod.host("upstream_end")
+        assert len(pod.events("model_finish")) == 1
+    early, late = ({k: v for k, v in record.items() if k not in ("at_s", "seq")} for record in records)
+    assert early == late
+    assert (early["ok"], early["error_kind"], early["text"]) == (True, None, "Hello, wörld 🌍")
+
+
+def test_an_agent_that_hangs_up_at_an_error_within_a_stream_met_that_error() -> None:
+    pod = Pod()
+    connection = pod.post(STREAM)
+    pod.head(type=SSE)
+    pod.chunks(b'data: {"error":{"message":"overheated"}}\n\n')
+    pod.close(connection)
+    assert (pod.finish["ok"], pod.finish["error_kind"]) == (False, "error")
+
+
 def test_an_agent_that_is_gone_leaves_no_call_open() -> None:
     pod = Pod()
     pod.post()
