@@ -104,13 +104,23 @@ async def _placed(run: Path, trial_id: str) -> tuple[RecordedTrial, Isolation]:
 @asynccontextmanager
 async def _store(order: BundleOrder, notice: Notice) -> AsyncIterator[tuple[Path, str]]:
     """The run store and the trial. A sealed manifest's trial is made first, in a store that goes afterwards."""
-    if order.source.is_dir() or not order.source.exists():
+    if not order.source.exists():
+        raise UsageError(
+            f"RUN: {order.source} is not there; the directory of a run (with TRIAL), or a file that arci minimize "
+            "wrote, is required."
+        )
+    if order.source.is_dir():
         if order.trial_id is None:
-            raise UsageError(f"{order.source}: TRIAL is required, such as clean:00012:candidate.")
+            hint = f"arci triage {order.source} names those that failed"
+            raise UsageError(
+                "TRIAL: is missing; a trial of the run, such as clean:00012:candidate, is required.", hint=hint
+            )
         yield order.source, order.trial_id
         return
     if not is_manifest(order.source):
-        raise UsageError(f"{order.source}: is neither a run nor what arci minimize writes; one of them is required.")
+        raise UsageError(
+            f"RUN: {order.source} is neither a run's directory nor what arci minimize wrote; one of them is required."
+        )
     with tempfile.TemporaryDirectory(prefix="arci-bundle-") as directory:
         yield await _made(order, Path(directory), notice)
 

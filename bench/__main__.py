@@ -22,7 +22,7 @@ import anyio
 
 from arci.api import Job, RunOptions, check, default_workers, load, place, resolve_and_seal, run
 from arci.store.reader import read_run
-from bench.bare_engine import bare_trials_per_s
+from bench.bare_engine import ROLES, empty_trials_per_s, plain_trials_per_s
 from bench.importtime import GUESTS, start_up
 from bench.recorder_cpu import MOST_MS, ready_cpu_ms, ready_imports
 from bench.recorder_latency import FIRST_CHUNK_MS, added_ms
@@ -77,23 +77,33 @@ async def docker_and_engine(trials: int, workers: int, rounds: int, out: Path) -
     inspected = engine.api.inspect_image(runtime.image_id)  # type: ignore[no-untyped-call]  # untyped in the stubs
     image = ImageFacts.from_inspect(inspected)
     job = await prepared("docker", trials, workers, out)
-    ours, bare = [], []
+    ours, empty, plain = [], [], []
     for number in range(rounds):
-        bare.append(bare_trials_per_s(engine, image, job.manifest.isolation, trials=trials, workers=workers))
+        empty.append(empty_trials_per_s(engine, job.manifest, runtime, trials=trials, workers=workers))
         ours.append(await measured(job))
-        print(f"round {number + 1}: docker {ours[-1]['trials_per_s']:.2f}, engine {bare[-1]:.2f} trials/s", flush=True)
-    rate, base = statistics.median(o["trials_per_s"] for o in ours), statistics.median(bare)
+        plain.append(plain_trials_per_s(engine, job.manifest, runtime, trials=trials, workers=workers))
+        rates = f"docker {ours[-1]['trials_per_s']:.2f}, engine {empty[-1]:.2f} trials/s (plain {plain[-1]:.2f})"
+        print(f"round {number + 1}: {rates}", flush=True)
     phases = {name: round(statistics.median(o["phases_s"][name] for o in ours), 4) for name in PHASES}
     phases["remove"] = round(await removal_s(engine, image, job), 4)
     return {
         "docker": {
-            "trials_per_s": round(rate, 3),
-            "ratio": round(statistics.median(o["trials_per_s"] / b for o, b in zip(ours, bare, strict=True)), 3),
+            "trials_per_s": round(statistics.median(o["trials_per_s"] for o in ours), 3),
+            "ratio": ratio(ours, empty),
+            "ratio_plain": ratio(ours, plain),
             "host_cpu_s_per_trial": round(statistics.median(o["cpu_s_per_trial"] for o in ours), 4),
             "phases_s": phases,
         },
-        "engine": {"trials_per_s": round(base, 3)},
+        "engine": {
+            "trials_per_s": round(statistics.median(empty), 3),
+            "plain_trials_per_s": round(statistics.median(plain), 3),
+        },
     }
+
+
+def ratio(ours: list[dict[str, Any]], base: list[float]) -> float:
+    """The median of the rounds'."""
+    return float(round(statistics.median(o["trials_per_s"] / b for o, b in zip(ours, base, strict=True)), 3))
 
 
 async def removal_s(engine: Any, image: Any, job: Job) -> float:
@@ -152,7 +162,8 @@ def table(found: dict[str, Any]) -> str:
     docker, process, command, recorder = (found[name] for name in ("docker", "process", "command", "recorder"))
     lines = [
         f"docker    {docker['trials_per_s']:6.2f} trials/s   {docker['ratio']:.2f} of the bare engine"
-        f" ({found['engine']['trials_per_s']:.2f} trials/s of {found['guests']} empty containers)",
+        f" ({found['engine']['trials_per_s']:.2f} trials/s of the same {found['guests']} containers, empty),"
+        f" {docker['ratio_plain']:.2f} of plain ones ({found['engine']['plain_trials_per_s']:.2f})",
         f"process   {process['trials_per_s']:6.2f} trials/s   {process['cpu_s_per_trial']:.3f} CPU s per trial",
         f"commands  {command['docker']['trials_per_s']:6.2f} trials/s on docker,"
         f" {command['process']['trials_per_s']:.2f} as processes: a client of raw frames with five calls",
@@ -193,7 +204,7 @@ async def bench(options: argparse.Namespace) -> dict[str, Any]:
         "process": process,
         "command": command,
         "recorder": {**recorder_cpu(), "imports": ready_imports()},
-        "guests": 3,
+        "guests": len(ROLES),
         "trials": options.trials,
         "workers": options.workers,
         "help_s": round(help_s(), 4),

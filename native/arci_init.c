@@ -7,8 +7,8 @@
 
 #include "arci_init.h"
 
-static const char USAGE[] = "usage: arci-init hold [--listen A.B.C.D:PORT]\n"
-                            "       arci-init init [--status ADDRESS | --serve ADDRESS] [--reap] -- ARGV...\n"
+static const char USAGE[] = "usage: arci-init hold [--silence-ms N] [--listen A.B.C.D:PORT]\n"
+                            "       arci-init init [--silence-ms N] [--status ADDRESS | --serve ADDRESS] [--reap] -- ARGV...\n"
                             "       arci-init stdio ADDRESS TOKEN [SERVER]\n"
                             "       arci-init --version\n";
 
@@ -19,9 +19,10 @@ static _Noreturn void usage(void) {
 
 static int hold_arguments(char **argv) {
     const char *address = NULL;
-    if (argv[0] != NULL) {
-        if (strcmp(argv[0], "--listen") != 0 || argv[1] == NULL || argv[2] != NULL) usage();
-        address = argv[1];
+    for (; *argv != NULL; argv++) {
+        if (strcmp(*argv, "--silence-ms") == 0) life_arguments(&argv);
+        else if (strcmp(*argv, "--listen") == 0 && argv[1] != NULL) address = *++argv;
+        else usage();
     }
     return hold_main(address);
 }
@@ -31,6 +32,7 @@ static int init_arguments(char **argv) {
     int reap = 0;
     for (; *argv != NULL && strcmp(*argv, "--") != 0; argv++) {
         if (strcmp(*argv, "--reap") == 0) reap = 1;
+        else if (strcmp(*argv, "--silence-ms") == 0) life_arguments(&argv);
         else if (strcmp(*argv, "--status") == 0 && argv[1] != NULL) status = *++argv;
         else if (strcmp(*argv, "--serve") == 0 && argv[1] != NULL) serve_at = *++argv;
         else usage();

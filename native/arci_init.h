@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define ARCI_INIT_VERSION "2"
+#define ARCI_INIT_VERSION "3"
 
 enum {
     EXIT_BAD_CALL = 64,  /* wrong arguments or a malformed header */
@@ -31,6 +31,12 @@ _Noreturn void fail(int code, const char *text);           /* say, then exit */
 _Noreturn void fail_at(int code, const char *what, const char *where, int reason); /* "WHAT WHERE: REASON" */
 int write_all(int fd, const char *data, size_t length);    /* 0, or -1 with errno */
 int parse_number(const char *text, long long most, long long *value);
+
+/* life.c: the silence after which our owner counts as dead; without one, the end of stdin alone tells */
+void life_arguments(char ***argv);                         /* *argv points at `--silence-ms`; left at its value */
+void life_heard(void);                                     /* something came on stdin, or nobody listened there */
+int life_patience(int patience_ms);                        /* for poll: no longer than what is left of the silence */
+int life_is_over(void);                                    /* to be asked when stdin was seen to have nothing */
 
 /* address.c: `unix:/path`, `tcp:A.B.C.D:PORT` */
 int dial(const char *address, int patience_ms, int life);  /* blocking; or -1; ECANCELED when `life` hung up meanwhile */

@@ -14,11 +14,17 @@ static const long long FILE_MOST_BYTES = 1LL << 40;
 static size_t read_some(int signals, char *data, size_t room) {
     struct pollfd fds[2] = {{.fd = 0, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
     for (;;) {
-        if (poll(fds, 2, -1) < 0) continue;
+        if (poll(fds, 2, life_patience(-1)) < 0) continue;
         if (fds[1].revents != 0 && signal_seen(signals) != SIGCHLD) _exit(EXIT_STOPPED);
-        if (fds[0].revents == 0) continue;
+        if (fds[0].revents == 0) {
+            if (life_is_over()) _exit(EXIT_STOPPED);
+            continue;
+        }
         ssize_t got = read(0, data, room);
-        if (got > 0) return (size_t)got;
+        if (got > 0) {
+            life_heard();
+            return (size_t)got;
+        }
         if (got == 0 || (errno != EINTR && errno != EAGAIN)) _exit(EXIT_STOPPED);
     }
 }
@@ -69,6 +75,7 @@ void read_header(int signals, char *line) {
     mode_t inherited = umask(0); /* modes are ours to choose here; the child keeps the mask that we were given */
     for (;;) {
         read_line(signals, line);
+        if (*line == '\0') continue; /* a sign of life */
         if (strncmp(line, "mkdir ", 6) == 0) obey_mkdir(line + 6);
         else if (strncmp(line, "put ", 4) == 0) obey_put(signals, line + 4);
         else break;

@@ -15,6 +15,7 @@ static void stop(int number) {
 }
 
 static void obey(const char *line) {
+    if (*line == '\0') return; /* a sign of life */
     if (strncmp(line, "target ", 7) != 0 || line[7] == '\0') fail(EXIT_BAD_CALL, "unknown line on stdin");
     relay_target(strcmp(line + 7, "-") == 0 ? "" : line + 7);
     if (write_all(1, "ok\n", 3) != 0) _exit(EXIT_STOPPED);
@@ -27,6 +28,7 @@ static int read_lines(void) {
     ssize_t got = read(0, line + length, sizeof line - length);
     if (got < 0) return errno == EINTR || errno == EAGAIN;
     if (got == 0) return 0;
+    life_heard();
     length += (size_t)got;
     for (char *end; (end = memchr(line, '\n', length)) != NULL;) {
         *end = '\0';
@@ -53,6 +55,8 @@ int hold_main(const char *listen_address) {
     relay_start(listener);
     if (write_all(1, "ready\n", 6) != 0) return EXIT_STOPPED;
     for (;;) {
-        if (relay_step(0) && !read_lines()) return 0;
+        if (relay_step(0)) {
+            if (!read_lines()) return 0;
+        } else if (life_is_over()) return 0;
     }
 }

@@ -110,6 +110,7 @@ static void on_stdin(struct state *state) {
     ssize_t got = read(0, state->chunk, room);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (got <= 0) leave(EXIT_STOPPED);
+    life_heard();
     if (state->feed_left <= 0) return;
     state->feed_left -= got;
     if (state->feed < 0) return;
@@ -129,18 +130,19 @@ static _Noreturn void watch(struct state *state) {
     for (;;) {
         /* With a chunk in hand stdin is not read, but its end is still seen. */
         short stdin_events = state->length > 0 ? POLLRDHUP : POLLIN;
+        if (state->length > 0) life_heard(); /* what our owner says is not heard, so its silence is none */
         struct pollfd fds[4] = {
             {.fd = state->signals, .events = POLLIN},
             {.fd = 0, .events = stdin_events},
             {.fd = state->status, .events = POLLIN},
             {.fd = state->length > 0 ? state->feed : -1, .events = POLLOUT},
         };
-        if (poll(fds, 4, -1) < 0) continue;
+        if (poll(fds, 4, life_patience(-1)) < 0) continue;
         if (fds[0].revents != 0) on_signal(state);
         if (fds[2].revents != 0) on_status(state);
         if (fds[3].revents != 0) feed_some(state);
         if (stdin_events == POLLIN && fds[1].revents != 0) on_stdin(state);
-        else if (fds[1].revents != 0) leave(EXIT_STOPPED);
+        else if (fds[1].revents != 0 || (stdin_events == POLLIN && life_is_over())) leave(EXIT_STOPPED);
     }
 }
 

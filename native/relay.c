@@ -140,7 +140,8 @@ int relay_step(int control) {
         for (int side = 0; side < 2; side++) want(2 + 2 * i + side, pairs[i].fd[side], wanted(&pairs[i], side));
         waiting += pairs[i].fd[1] < 0;
     }
-    if (poll(polled, (nfds_t)(2 + 2 * count), waiting > 0 ? CONNECT_PAUSE_MS : -1) < 0) return 0;
+    int patience_ms = life_patience(waiting > 0 ? CONNECT_PAUSE_MS : -1);
+    if (poll(polled, (nfds_t)(2 + 2 * count), patience_ms) < 0) return 0;
     /* Backwards, because a closed pair's place is taken by the last one, which was served already. */
     for (int i = count - 1; i >= 0; i--) {
         if (!serve_pair(&pairs[i], polled[2 + 2 * i].revents, polled[3 + 2 * i].revents)) close_pair(&pairs[i]);

@@ -85,11 +85,12 @@ static void on_deadline(struct served *served) {
     }
 }
 
-/* Our owner's end. Nothing else comes on stdin after the header. */
+/* Our owner's end, or its signs of life. Nothing else comes on stdin after the header. */
 static void on_stdin(void) {
     char dropped[256];
     ssize_t got = read(0, dropped, sizeof dropped);
     if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN)) leave(EXIT_STOPPED);
+    life_heard();
 }
 
 static void on_socket(struct served *served, short seen) {
@@ -141,8 +142,9 @@ static _Noreturn void watch(struct served *served) {
             {.fd = listens ? served->output : -1, .events = POLLIN},
             {.fd = served->in.length > 0 ? served->input : -1, .events = POLLOUT},
         };
-        if (poll(fds, 5, patience(served)) < 0) continue;
+        if (poll(fds, 5, life_patience(patience(served))) < 0) continue;
         if (fds[1].revents != 0) on_stdin();
+        else if (life_is_over()) leave(EXIT_STOPPED);
         if (fds[2].revents != 0) on_socket(served, fds[2].revents);
         if (fds[4].revents != 0 && served->in.length > 0) flow_flush(&served->in, served->input);
         if (fds[3].revents != 0) on_output(served);

@@ -13,7 +13,9 @@ from e2e import arci, info, records, start_arci, until
 __all__ = ["disturbed", "the_same"]
 
 
-def disturbed(sealed: Path, out: Path, undisturbed: Path, *, kills: int, seed: int) -> tuple[Path, list[int]]:
+def disturbed(
+    sealed: Path, out: Path, undisturbed: Path, *, kills: int, seed: int, workers: int = 3
+) -> tuple[Path, list[int]]:
     """The run of a sealed manifest, completed after `kills` SIGKILLs; how many records there were at each of them.
 
     A moment is a size of the event log, one drawn from each of `kills` equal parts of nearly what it is in the end
@@ -23,11 +25,12 @@ def disturbed(sealed: Path, out: Path, undisturbed: Path, *, kills: int, seed: i
     run, seen = out / document["experiment_id"], []
     draw, share = random.Random(seed), _size(undisturbed) * 85 // 100 // kills
     moments = [number * share + draw.randrange(share) for number in range(kills)]
+    argv = ("run", sealed, "--out", out, "--workers", workers)
     for number, moment in enumerate(moments):
-        _run_until(run, moment, "run", sealed, "--out", out, "--workers", 3, *(("--resume",) if number else ()))
+        _run_until(run, moment, *argv, *(("--resume",) if number else ()))
         seen.append(len(records(run)))
         assert info(run)["state"] == "running"
-    ended = arci("run", sealed, "--out", out, "--workers", 3, "--resume")
+    ended = arci(*argv, "--resume")
     assert ended.exit_code in (0, 1, 2), ended.stderr
     return run, seen
 

@@ -81,6 +81,9 @@ class AgentSide:
         doors = Doors(servers, Status(journal), dispatches, notices, port, intake, self._answered)
         self.connections = Connections(journal, _tokens(terms), doors)
         servers.on_notification = notices.told
+        if servers.replay is not None:
+            servers.replay.notified = servers.notified
+            notices.on_arrival = servers.replay.tell_arrived
 
     @property
     def count(self) -> int:

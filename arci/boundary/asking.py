@@ -35,7 +35,7 @@ class Asking:
 class Opened:
     """A call that is not over."""
 
-    __slots__ = ("answer", "asking", "call", "encounter", "executed", "handle", "is_over", "target")
+    __slots__ = ("answer", "asking", "call", "encounter", "executed", "handle", "is_over", "target", "then")
 
     def __init__(self, call: Call, asking: Asking, target: Optional[Target], encounter: Encounter) -> None:
         self.call = call
@@ -45,4 +45,9 @@ class Opened:
         self.executed = False
         self.is_over = False
         self.handle: Optional[Handle] = None
+        self.then: Callable[[], None] = _nothing  # called once it is over
         self.answer: Optional[Answer] = None  # what the agent will get, where a fault holds it back
+
+
+def _nothing() -> None:
+    """Nothing comes of most calls but their answer."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Optional
 
     from arci.boundary.alarms import Alarms
+    from arci.boundary.asked import OnProgress
     from arci.boundary.asking import Asking
     from arci.boundary.journal import Journal
     from arci.boundary.limits import Limits
@@ -110,6 +111,8 @@ class Calls:
         """Answer out of a recording, faults and all. What the agent did not wait for then is held until it is gone."""
         found = replay.call(opened.call.tool, arguments)
         opened.encounter.injected, opened.encounter.injected_by = found.injected, found.injected_by
+        opened.then = lambda: replay.tell(found.told_after, None)
+        replay.tell(found.told, self._progress(opened))
         self._record_injections(opened)
         if found.is_held:
             opened.answer = found.answer
@@ -139,10 +142,13 @@ class Calls:
             params,
             self._tool_s,
             lambda how, frame: self._answered(opened, how, frame),
-            asking.on_progress,
+            self._progress(opened),
         )
         if not opened.is_over:
             opened.handle = handle
+
+    def _progress(self, opened: Opened) -> Optional[OnProgress]:
+        return self._journal.progress(opened.asking.on_progress, tool=opened.call.tool, call_id=opened.call.call_id)
 
     def _answered(self, opened: Opened, how: str, frame: Optional[Response]) -> None:
         opened.executed = how != UNSENT
@@ -206,6 +212,7 @@ class Calls:
             opened.handle.cancel(reason)
         opened.handle = None
         self._record_finish(opened, Answer.failure("cancelled", "cancelled by the agent"))
+        opened.then()
 
     def _broken(self, opened: Opened, error: FaultBroken) -> None:
         """A custom fault is the user's own code, like the environment: the trial is void, not failed."""
@@ -227,6 +234,7 @@ class Calls:
         opened.handle = None  # it holds on to the call, and megabytes must not wait for a collector of cycles
         self._record_finish(opened, answer)
         opened.asking.deliver(answer)
+        opened.then()
 
     def _record_finish(self, opened: Opened, answer: Answer) -> None:
         self._journal.event(

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from arci.boundary.message import Tell
+from arci.wire.quickjson import dumps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, List
+    from typing import Any, Dict, List, Optional
 
+    from arci.boundary.asked import OnProgress
     from arci.boundary.message import Action
 
-__all__ = ["Journal"]
+__all__ = ["MOST_NOTICES", "MOST_NOTICE_BYTES", "Journal"]
+
+MOST_NOTICES = 1000
+"""Of notifications of servers, and of progress, that are recorded. Further ones are relayed all the same."""
+MOST_NOTICE_BYTES = 8 * 1024
+"""Of the params of one, as JSON, that a record keeps; of longer ones it keeps the size."""
 
 _MOST_PROTOCOL_EVENTS = 100
 
@@ -26,12 +33,18 @@ class Journal:
         self._began_s = 0.0
         self._events = 0
         self._protocol_events = 0
+        self._notices: Dict[str, int] = {}
         self._actions: List[Action] = []
 
     @property
     def events(self) -> int:
         """Number of event frames so far."""
         return self._events
+
+    @property
+    def at_s(self) -> float:
+        """Seconds since the trial began."""
+        return round(self.now_s - self._began_s, 6)
 
     def begin(self) -> None:
         """The trial begins now: events count their seconds from here."""
@@ -52,7 +65,7 @@ class Journal:
     def event(self, kind: str, **fields: Any) -> None:
         """An event of the trial: told to the host, counted, with its time."""
         self._events += 1
-        self.tell("event", event={"kind": kind, **fields, "at_s": round(self.now_s - self._began_s, 6)})
+        self.tell("event", event={"kind": kind, **fields, "at_s": self.at_s})
 
     def protocol(self, detail: str, **fields: Any) -> None:
         """A frame that broke the protocol. Beyond a hundred they are no longer recorded: an agent can make millions."""
@@ -61,6 +74,25 @@ class Journal:
             self.event("protocol", detail=detail, **fields)
         elif self._protocol_events == _MOST_PROTOCOL_EVENTS:
             self.event("protocol", detail=f"{detail}; further ones are not recorded")
+
+    def notice(self, kind: str, params: Dict[str, Any], **fields: Any) -> None:
+        """What a server told without being asked: a `notification`, or the `progress` of a request."""
+        count = self._notices[kind] = self._notices.get(kind, 0) + 1
+        if count <= MOST_NOTICES:
+            size = len(dumps(params))
+            self.event(kind, **fields, **({"params": params} if size <= MOST_NOTICE_BYTES else {"params_bytes": size}))
+
+    def progress(self, tell: Optional[OnProgress], **which: Any) -> Optional[OnProgress]:
+        """What records the progress of a request, and passes it on to `tell`; None where nobody wants to hear it."""
+        if tell is None:
+            return None
+        pass_on = tell
+
+        def told(params: Dict[str, Any]) -> None:
+            self.notice("progress", {key: params[key] for key in params if key != "progressToken"}, **which)
+            pass_on(params)
+
+        return told
 
     def trouble(self, blame: str, detail: str, **fields: Any) -> None:
         """Something of ours or the environment's broke. Whoever writes the frame adds the tail of stderr."""

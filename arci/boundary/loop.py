@@ -96,11 +96,11 @@ class Loop:
         messages: List[Message] = []
         for fd, events in poll.poll(self._patience_ms()):
             messages += owners[fd](fd, events)
+        self._host.look_after()
         return [*messages, *self._processes.reap(), *self._due()]
 
     def _patience_ms(self) -> Optional[int]:
-        patience_s = self._processes.patience_s
-        waits = [] if patience_s is None else [patience_s]
+        waits = [s for s in (self._processes.patience_s, self._host.patience_s) if s is not None]
         if self._timers:
             waits.append(max(0.0, self._timers[0][0] - time.monotonic()))
         return None if not waits else int(min(waits) * 1000) + 1  # up: a timer must not be polled for early

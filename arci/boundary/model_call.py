@@ -92,7 +92,7 @@ class Disturbance:
 class ModelCall:
     """A call that was admitted, until its `model_finish`."""
 
-    __slots__ = ("alarm", "asked", "call", "delivery", "disturbance", "is_over", "number", "was_executed")
+    __slots__ = ("alarm", "asked", "call", "delivery", "disturbance", "is_over", "number", "said_bytes", "was_executed")
 
     def __init__(self, call: Call, asked: Asked, disturbance: Disturbance) -> None:
         self.call = call
@@ -102,6 +102,7 @@ class ModelCall:
         self.number: Optional[int] = None  # of the host's request: the upstream was called
         self.alarm: Optional[Key] = None
         self.is_over = False
+        self.said_bytes: Optional[int] = None  # by the answer when it was recorded: a replay writes JSON anew
         self.was_executed = False  # when it was recorded: what it took counts in its replay, too
 
 

@@ -111,6 +111,7 @@ class ModelCalls:
             delivery.failed("replay", "the recording has no answer to this call")
             return
         model_call.was_executed, disturbance = found["executed"], model_call.disturbance
+        model_call.said_bytes = sum(found["chunks"] or ())
         disturbance.injected_by = found["injected_by"]
         if found["injections"] and found["error_kind"] == "timeout":
             disturbance.ending = Stall(0)
@@ -259,7 +260,7 @@ class ModelCalls:
             **more,
         )
         if model_call.number is not None or model_call.was_executed:
-            self._charge(asked, answer, len(body))
+            self._charge(asked, answer, len(body) if model_call.said_bytes is None else model_call.said_bytes)
 
     def _charge(self, asked: Asked, answer: ModelAnswer, said_bytes: int) -> None:
         usage = answer.usage

@@ -6,7 +6,7 @@ from arci.boundary.era import LEGACY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict
+    from typing import Any, Callable, Dict
 
     from arci.boundary.session import Session
 
@@ -18,15 +18,27 @@ class Notices:
 
     def __init__(self) -> None:
         self._listeners: Dict[int, Session] = {}
+        self.on_arrival: Callable[[str], None] = lambda server: None
+        """Called with the server whenever a client of it has come to hear."""
 
     def listens(self, connection: int, session: Session) -> None:
         self._listeners[connection] = session
+        session.on_initialised = self._arrived
 
     def left(self, connection: int) -> None:
         self._listeners.pop(connection, None)
 
-    def told(self, server: str, method: str, params: Dict[str, Any]) -> None:
-        """`server` has told something that is no progress of a request."""
-        for session in self._listeners.values():
-            if session.server == server and session.era == LEGACY and session.is_initialised:
-                session.notify(method, params)
+    def told(self, server: str, method: str, params: Dict[str, Any]) -> bool:
+        """`server` has told something that is no progress of a request; whether anyone heard it."""
+        hearing = [s for s in self._listeners.values() if s.server == server and _hears(s)]
+        for session in hearing:
+            session.notify(method, params)
+        return bool(hearing)
+
+    def _arrived(self, session: Session) -> None:
+        if session.server is not None and _hears(session):
+            self.on_arrival(session.server)
+
+
+def _hears(session: Session) -> bool:
+    return session.era == LEGACY and session.is_initialised

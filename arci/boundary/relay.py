@@ -40,6 +40,7 @@ class Relay:
         self._tools = tools
         self._relay_s = relay_s
         self._count = 0
+        self._asked = 0
 
     def take(self, caller: Caller, method: str, params: Dict[str, Any]) -> None:
         server = caller.session.server
@@ -65,24 +66,27 @@ class Relay:
     def _ask(self, caller: Caller, server: str, method: str, params: Dict[str, Any]) -> None:
         meta, token = own_meta(params), (params.get("_meta") or {})
         asked = {key: value for key, value in params.items() if key != "_meta"}
+        tell = progress_to(caller.session, token.get("progressToken") if isinstance(token, dict) else None)
+        which = {"request": self._asked, "asked_at_s": self._journal.at_s}
+        self._asked += 1
         handle = self._servers.request(
             server,
             method,
             {**asked, "_meta": meta} if meta else asked,
             self._relay_s,
-            lambda how, frame: self._answered(caller, server, method, asked, how, frame),
-            progress_to(caller.session, token.get("progressToken") if isinstance(token, dict) else None),
+            lambda how, frame: self._answered(caller, server, method, {"params": asked, **which}, how, frame),
+            self._journal.progress(tell, server=server, request=which["request"]),
         )
         if not caller.is_over:
             caller.on_cancel = handle.cancel
 
     def _answered(
-        self, caller: Caller, server: str, method: str, params: Dict[str, Any], how: str, frame: Optional[Response]
+        self, caller: Caller, server: str, method: str, asked: Dict[str, Any], how: str, frame: Optional[Response]
     ) -> None:
         if how == LATE:
             return
         ok = how == ANSWERED and frame is not None and frame.error is None
-        self._record(server, method, params, ok, self._kept(server, method, frame))
+        self._record(server, method, ok, {**asked, **self._kept(server, method, frame)})
         if how == OVERDUE:
             caller.refuse(INTERNAL_ERROR, f"{method} was not answered in time")
         elif how != ANSWERED or frame is None:
@@ -92,10 +96,10 @@ class Relay:
         else:
             self._pass_result(caller, server, method, frame)
 
-    def _record(self, server: str, method: str, params: Dict[str, Any], ok: bool, kept: Dict[str, Any]) -> None:
+    def _record(self, server: str, method: str, ok: bool, kept: Dict[str, Any]) -> None:
         self._count += 1
         if self._count <= MOST_RELAYED and self._limits.latched is None:
-            self._journal.event("relay", server=server, method=method[:200], params=params, ok=ok, **kept)
+            self._journal.event("relay", server=server, method=method[:200], ok=ok, **kept)
 
     def _kept(self, server: str, method: str, frame: Optional[Response]) -> Dict[str, Any]:
         """The answer as the agent gets it, for a replay."""

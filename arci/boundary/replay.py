@@ -12,9 +12,12 @@ from arci.wire.quickjson import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Mapping, Optional, Tuple
+    from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
+    from arci.boundary.asked import OnProgress
     from arci.boundary.journal import Journal
+
+    Told = Sequence[Mapping[str, Any]]
 
 __all__ = ["Recorded", "Replay"]
 
@@ -25,15 +28,23 @@ _MOST_LEFTOVERS = 20
 class Recorded:
     """A tool call's answer as the agent saw it."""
 
-    __slots__ = ("answer", "injected", "injected_by", "is_held")
+    __slots__ = ("answer", "injected", "injected_by", "is_held", "told", "told_after")
 
     def __init__(
-        self, answer: Answer, injected: List[Tuple[str, int]], injected_by: Optional[str], is_held: bool
+        self,
+        answer: Answer,
+        injected: List[Tuple[str, int]],
+        injected_by: Optional[str],
+        is_held: bool,
+        told: Told = (),
+        told_after: Told = (),
     ) -> None:
         self.answer = answer
         self.injected = injected
         self.injected_by = injected_by
         self.is_held = is_held  # the agent never heard it: it had cancelled the call, or was gone
+        self.told = told  # for `Replay.tell`, before the answer
+        self.told_after = told_after
 
 
 class Replay:
@@ -49,6 +60,9 @@ class Replay:
         self._left: Dict[bytes, List[int]] = {}
         self._counts: Dict[bytes, int] = {}
         self._has_missed = False
+        self._opening: Dict[str, Told] = {server["name"]: server.get("told", ()) for server in self.servers}
+        self.notified: Callable[[str, str, Dict[str, Any]], None] = lambda server, method, params: None
+        """(server, method, params): what a server notifies; set by whoever passes it on."""
         for index, call in enumerate(self._calls):
             key = _key(call["kind"], call["name"], call.get("digest", call["payload"]))
             self._left.setdefault(key, []).append(index)
@@ -63,7 +77,8 @@ class Replay:
         if answer["error_kind"] == "environment" and self._death is not None:
             self._journal.trouble("environment", **self._death)
         injected = [(fault["fault"], fault["fault_index"]) for fault in answer["injections"]]
-        return Recorded(_tool_answer(answer), injected, answer["injected_by"], answer["is_held"])
+        told = (answer.get("told", ()), answer.get("told_after", ()))
+        return Recorded(_tool_answer(answer), injected, answer["injected_by"], answer["is_held"], *told)
 
     def take(self, kind: str, name: str, payload: Any, digest: Any = None) -> Optional[Dict[str, Any]]:
         """The next recorded answer to that, each once; None for a miss, of which the host is told the first. `digest`:
@@ -75,6 +90,18 @@ class Replay:
             return found
         self._miss(key, kind, name, payload, is_too_long=bool(left))
         return None
+
+    def tell(self, told: Told, on_progress: Optional[OnProgress]) -> None:
+        """What servers told without being asked, and the progress of the request at hand, in their order."""
+        for notice in told:
+            if "method" in notice:
+                self.notified(notice["server"], notice["method"], dict(notice["params"]))
+            elif on_progress is not None:
+                on_progress(dict(notice["params"]))
+
+    def tell_arrived(self, server: str) -> None:
+        """A client has come to hear a server: what was told before anything was asked, once."""
+        self.tell(self._opening.pop(server, ()), None)
 
     def tell_leftover(self) -> None:
         """The end: what was recorded and not asked again."""

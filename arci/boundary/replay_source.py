@@ -56,7 +56,9 @@ class RecordedSource:
         if answer is None or answer.get("is_gone"):
             done(GONE, None)
         else:
+            self._replay.tell(answer.get("told", ()), on_progress)
             done(ANSWERED, _response(answer))
+            self._replay.tell(answer.get("told_after", ()), None)
         return asked
 
     def cancel(self, asked: Asked, reason: str) -> None:

@@ -84,7 +84,7 @@ class Dispatch:
         if frame.method == "notifications/cancelled":
             self._cancelled(session, frame.params)
         elif frame.method == "notifications/initialized":
-            session.is_initialised = True
+            session.initialised()
         else:
             listener = self._notifications.get(frame.method)
             if listener is not None:

@@ -17,10 +17,7 @@ if TYPE_CHECKING:
     from arci.boundary.setup import Setup
     from arci.boundary.source import Source
 
-__all__ = ["MOST_NOTIFICATIONS", "About", "Handle", "Servers", "Target"]
-
-MOST_NOTIFICATIONS = 1000
-"""Notifications of servers that are recorded; further ones are relayed all the same."""
+__all__ = ["About", "Handle", "Servers", "Target"]
 
 
 class Handle:
@@ -46,12 +43,12 @@ class Servers:
         self._sources: Dict[str, Source] = {}
         self._setup: Optional[Setup] = None
         self._names: Optional[Names] = None
-        self._notifications = 0
         self.names: List[str] = []
         self.replay: Optional[Replay] = None
         """What answers tool calls where a recorded trial is replayed."""
-        self.on_notification: Callable[[str, str, Dict[str, Any]], None] = lambda server, method, params: None
-        """(server, method, params) of a server; the agent's side sets it. It is recorded here."""
+        self.on_notification: Callable[[str, str, Dict[str, Any]], bool] = lambda server, method, params: False
+        """(server, method, params) of a server, and whether a client heard it; the agent's side sets it. It is recorded
+        here."""
 
     def fill(self, sources: Sequence[Source], setup: Setup) -> None:
         """Once, before anything else is asked."""
@@ -137,11 +134,9 @@ class Servers:
         return Handle(source, source.request(method, params, seconds, done, on_progress))
 
     def notified(self, server: str, method: str, params: Dict[str, Any]) -> None:
-        """A server's notification: recorded, and handed on."""
-        self._notifications += 1
-        if self._notifications <= MOST_NOTIFICATIONS:
-            self._journal.event("notification", server=server, method=method[:200])
-        self.on_notification(server, method, params)
+        """A server's notification: handed on, and recorded."""
+        heard = {} if self.on_notification(server, method, params) else {"heard": False}
+        self._journal.notice("notification", params, server=server, method=method[:200], **heard)
 
     # Servers that connect
 

@@ -20,7 +20,7 @@ class Session:
     """A line connection has one; over HTTP a client may have one over many connections, or none for longer than a
     request."""
 
-    __slots__ = ("bad_frame", "era", "in_flight", "is_initialised", "kind", "notify", "server")
+    __slots__ = ("bad_frame", "era", "in_flight", "is_initialised", "kind", "notify", "on_initialised", "server")
 
     def __init__(self, kind: str, server: Optional[str], bad_frame: Callable[[str], None], notify: Notify) -> None:
         """`bad_frame(detail)` records a bad frame; `notify(method, params)` tells the client, where it can be told."""
@@ -31,9 +31,16 @@ class Session:
         self.era: Optional[str] = None
         """`legacy` or `modern`; None until its first request."""
         self.is_initialised = False
+        self.on_initialised: Optional[Callable[[Session], None]] = None
         self.in_flight: Dict[Id, Caller] = {}
         self.bad_frame = bad_frame
         self.notify = notify
+
+    def initialised(self) -> None:
+        """The client says that it is ready to hear."""
+        self.is_initialised = True
+        if self.on_initialised is not None:
+            self.on_initialised(self)
 
 
 class Caller:

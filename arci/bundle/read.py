@@ -46,7 +46,8 @@ def _open(path: Path) -> int:
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would block for ever
     except OSError as error:
-        raise BundleError(f"{path}: {error.strerror or error}") from None
+        what = f"{error.strerror or error}; the file that arci bundle wrote is required."
+        raise BundleError(f"{path}: {what}") from None
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise BundleError(f"{path}: is no regular file; a bundle is one.")

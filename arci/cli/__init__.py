@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from arci import __version__
-from arci.errors import EXIT_USAGE, ArciError, SpecError
+from arci.errors import EXIT_ERROR, EXIT_USAGE, ArciError, SpecError
 
 __all__ = ["main"]
 
@@ -99,4 +99,15 @@ def main(args: list[str] | None = None) -> NoReturn:
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone; nothing more to tell
         code = 141
+    except Exception as error:  # a defect, or a full disk behind stdout; Python's own status for it, 1, is BLOCK
+        code = _tell_unexpected(error)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _tell_unexpected(error: Exception) -> int:
+    """The traceback for whoever mends it, and that it is no verdict; the exit code."""
+    import traceback
+
+    traceback.print_exception(error)
+    click.echo(f"arci: stopped by {type(error).__name__}, which it should not have been: no verdict.", err=True)
+    return EXIT_ERROR

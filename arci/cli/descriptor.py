@@ -22,7 +22,7 @@ def schema() -> None:
 
 @click.command()
 @click.argument("descriptor", type=click.Path(path_type=Path), default="arci.yaml")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write.")
+@click.option("--out", type=options.NewFile(), required=True, help="File to write.")
 @options.isolation
 @click.option("--n", "n_per_arm", type=click.IntRange(1, 100_000), help="Trials per arm and condition.")
 @options.build_ca

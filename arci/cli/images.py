@@ -19,7 +19,6 @@ __all__ = ["images"]
 
 T = TypeVar("T")
 
-_file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 _descriptor = click.argument("descriptor", type=click.Path(path_type=Path, dir_okay=False), required=False)
 
 
@@ -86,8 +85,8 @@ def prune(everything: bool, json_: bool) -> None:
         click.echo(f"{len(gone.images)} images and {len(gone.volumes)} volumes removed; {len(gone.kept)} in use.")
 
 
-@images.command()
-@_file
+@images.command(short_help="Write images into FILE for another machine.")
+@click.argument("file", type=options.NewFile())
 @_descriptor
 @options.build_ca
 @options.as_json
@@ -115,13 +114,15 @@ def save(file: Path, descriptor: Path | None, build_ca: Path | None, json_: bool
 
 
 @images.command()
-@_file
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--replace", is_flag=True, help="Let a loaded image take a name that stands for another one here.")
 @options.as_json
 def load(file: Path, replace: bool, json_: bool) -> None:
     """Load the images in FILE, and check that they are on the engine as the file has them."""
     from arci.isolation.docker.images_archive import load_images
 
+    if not file.exists():
+        raise click.UsageError(f"{file}: does not exist; a file that `arci images save` wrote is required.")
     loaded = _with_engine(lambda engine: load_images(engine, file, replace=replace))
     if json_:
         options.emit_json(loaded)

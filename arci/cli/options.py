@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from arci.gate.decision import Decision
 
-__all__ = ["as_json", "emit_json", "exit_with", "isolation", "notice", "run_directory", "workers"]
+__all__ = ["NewFile", "as_json", "emit_json", "exit_with", "isolation", "notice", "run_directory", "workers"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -21,6 +22,22 @@ isolation = click.option(
     "--isolation", type=click.Choice(["process", "docker"]), help="Where trials run; the descriptor's choice else."
 )
 workers = click.option("--workers", type=click.IntRange(1), help="Trials at once; processors + 1 by default.")
+
+
+class NewFile(click.Path):
+    """A file that will be written: refused before any work where it cannot be. A device or a pipe is refused too, since
+    what is put in place of a file whole would take the place of `/dev/null` as well."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, dir_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if path.exists() and not path.is_file():
+            self.fail(f"{str(path)!r} is no regular file; a file's path is allowed.", param, ctx)
+        if not path.parent.is_dir():
+            self.fail(f"{str(path.parent)!r} is not a directory; one that is there is required.", param, ctx)
+        return path
 
 
 def _only_run(context: click.Context, parameter: click.Parameter, path: Path) -> Path:

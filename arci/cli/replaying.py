@@ -11,7 +11,7 @@ from arci.cli.signals import run_interruptibly
 
 __all__ = ["bundle", "minimize", "replay", "rerun"]
 
-_out = click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The file to write.")
+_out = click.option("--out", type=options.NewFile(), help="The file to write.")
 
 
 @click.command()
@@ -63,7 +63,7 @@ def minimize(
     from arci.report.replaying import render_minimised
 
     if out is None:
-        raise click.UsageError("--out: the file to write is required.")
+        raise click.UsageError("--out: is missing; the file to write is required.")
     least = repeat // 2 + 1 if at_least is None else at_least
     rules = Rules(repeat, least, max_trials, with_fields=fields)
     found = run_interruptibly(minimise_trial, run, trial, out, rules, options.notice)
@@ -105,8 +105,10 @@ def bundle(
         return
     from arci.failures import BundleOrder, bundle_trial
 
-    if run is None or out is None:
-        raise click.UsageError("RUN and --out are required, or --list with a bundle.")
+    if run is None:
+        raise click.UsageError("RUN: is missing; a run's directory, or a file that arci minimize wrote, is required.")
+    if out is None:
+        raise click.UsageError("--out: is missing; the file to write is required.")
     order = BundleOrder(run, trial, out, embed=images == "embed")
     document = run_interruptibly(bundle_trial, order, options.notice)
     if json_:

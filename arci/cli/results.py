@@ -15,7 +15,7 @@ __all__ = ["gate", "logs", "report", "show"]
 
 @click.command()
 @options.run_directory
-@click.option("--markdown", type=click.Path(path_type=Path, dir_okay=False), help="Write a Markdown report as well.")
+@click.option("--markdown", type=options.NewFile(), help="Write a Markdown report as well.")
 @options.allow_inconclusive
 @options.as_json
 def gate(run: Path, markdown: Path | None, allow_inconclusive: bool, json_: bool) -> None:
@@ -23,13 +23,14 @@ def gate(run: Path, markdown: Path | None, allow_inconclusive: bool, json_: bool
     from arci.api import gate_run
     from arci.report.markdown import render_markdown
     from arci.report.text import render_text
+    from arci.store.files import naming, replace_file
 
     decision, stored = gate_run(run)
     if markdown is not None:
-        markdown.write_text(render_markdown(decision, stored), encoding="utf-8")
+        replace_file(markdown, render_markdown(decision, stored).encode("utf-8"))
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
-        with Path(summary).open("a", encoding="utf-8") as file:
+        with naming(Path(summary)), Path(summary).open("a", encoding="utf-8") as file:
             file.write(render_markdown(decision, stored))
     if json_:
         options.emit_json(decision.to_document())
@@ -41,7 +42,7 @@ def gate(run: Path, markdown: Path | None, allow_inconclusive: bool, json_: bool
 @click.command()
 @options.run_directory
 @click.option("--format", "format_", type=click.Choice(["text", "md", "html"]), default="text", show_default=True)
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write it to a file instead of stdout.")
+@click.option("--out", type=options.NewFile(), help="Write it to a file instead of stdout.")
 @options.as_json
 def report(run: Path, format_: str, out: Path | None, json_: bool) -> None:
     """Tell the recorded RUN for people; `html` is one page that needs no network, with the traces of failures side by

@@ -20,6 +20,7 @@ _descriptor = click.argument("descriptor", type=click.Path(path_type=Path), defa
 @click.option("--arm", type=click.Choice(["baseline", "candidate"]), default="candidate", show_default=True)
 @click.option("--condition", metavar="ID", help="The first one by default.")
 @click.option("--index", type=click.IntRange(0), default=0, show_default=True, help="Which trial: it decides the seed.")
+@click.option("--n", type=click.IntRange(1, 100_000), help="Trials per arm and condition, as of the run.")
 @options.isolation
 @options.build_ca
 @options.as_json
@@ -28,6 +29,7 @@ def try_(
     arm: str,
     condition: str | None,
     index: int,
+    n: int | None,
     isolation: str | None,
     build_ca: Path | None,
     json_: bool,
@@ -41,7 +43,7 @@ def try_(
     from arci.live import Teller
 
     teller = Teller(partial(click.echo, err=True))
-    job = Job(RunOptions(descriptor, isolation, build_ca=build_ca), notice=options.notice)
+    job = Job(RunOptions(descriptor, isolation, n, build_ca=build_ca), notice=options.notice)
     result = try_trial(job, arm=arm, condition=condition, index=index, witness=teller, loop=run_interruptibly)
     teller.close()
     if json_:

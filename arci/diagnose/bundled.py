@@ -13,6 +13,7 @@ from anyio import to_thread
 
 from arci.bundle.document import BundleDocument
 from arci.bundle.images import RUNTIME
+from arci.bundle.neutral import own_isolation
 from arci.bundle.read import Bundle, read_bundle
 from arci.bundle.refusal import BundleError
 from arci.bundle.trust import made_here, own_key
@@ -114,7 +115,8 @@ async def _docker(bundle: Bundle, notice: Notice) -> AsyncIterator[tuple[Isolati
         notice("Loading the images that this engine has not.")
         loaded = await load_images(bundle, engine)
         try:
-            async with lent_runtime(engine, loaded.images.get(RUNTIME)) as runtime:
+            limits = own_isolation("docker")
+            async with lent_runtime(engine, loaded.images.get(RUNTIME), limits) as runtime:
                 yield DockerIsolation(engine, runtime), {"image_refs": _references(bundle, loaded.images)}
         finally:
             with anyio.CancelScope(shield=True):

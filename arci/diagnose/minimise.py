@@ -152,20 +152,27 @@ def _called(found: Shrunk[Reduction], single: list[Pass[Reduction]], search: _Se
     tallies = [search.tallies[key] for key in left]
     shown = sum(1 for tally in tallies if tally.failed)
     if shown:
-        return "reduced", f"{shown} single removals still failed now and then: rarer, but not lost"
+        some = "a single removal" if shown == 1 else f"{shown} single removals"
+        return "reduced", f"{some} still failed now and then: rarer, but not lost"
     if not all(tally.is_lost for tally in tallies):
         return "reduced", "not every single removal could be tried to the end"
     if rules.repeat == 1 and not search.is_same_trace:
         return "reduced", "the trial took other steps than recorded: one trial each is no evidence; use --repeat"
     if not left:
         return "1-minimal", "it fails without any fault: nothing is left that could be left out"
-    tried = sum(tally.tried for tally in tallies)
-    return "1-minimal", f"each of {len(left)} single removals lost the failure, in all of {tried} trials"
+    return "1-minimal", _lost(len(left), sum(tally.tried for tally in tallies))
+
+
+def _lost(removals: int, trials: int) -> str:
+    told = "the one single removal" if removals == 1 else f"each of {removals} single removals"
+    return f"{told} lost the failure, in {'its one trial' if trials == 1 else f'all of {trials} trials'}"
 
 
 def _about(recorded: RecordedTrial, kind: str, trials: int) -> dict[str, Any]:
     named = {name: recorded.record[name] for name in ("trial_id", "record_sha256", "fingerprint")}
-    return {**named, "arm": recorded.trial.arm, "result": kind, "trials": trials}
+    trial = recorded.trial
+    planned = {"condition_id": trial.condition_id, "index": trial.index, "n_per_arm": recorded.manifest.n_per_arm}
+    return {**named, "arm": trial.arm, **planned, "result": kind, "trials": trials}
 
 
 def _unshown(tally: Tally, recorded: RecordedTrial) -> str:

@@ -35,8 +35,8 @@ _COMPARABLE: dict[str, tuple[str, ...]] = {
 }
 """Kind of event -> the fields two runs of the same trial are compared by: no times, no identity, no call ids.
 
-Notifications, late answers, cancellations, how servers ended and what broke the protocol are left out: when or whether
-they come depends on timing."""
+Notifications, progress, late answers, cancellations, how servers ended and what broke the protocol are left out: when
+or whether they come depends on timing."""
 
 
 def trace_steps(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

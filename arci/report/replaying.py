@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,9 +46,22 @@ def render_minimised(found: Minimised, out: Path) -> str:
     lines += [
         f"  fails        {found.tally.failed} of {found.tally.tried}",
         f"  written to   {out}",
-        f"Next: arci bundle {out} --out {str(out).removesuffix('.json').removesuffix('.arci')}.smaller.arci",
+        f"Next: {shlex.join(('arci', 'bundle', str(out), '--out', _smaller(out)))}",
+        *_after_repair(found.document.get("volatile", {})),
     ]
     return _text(lines)
+
+
+def _smaller(out: Path) -> str:
+    return f"{str(out).removesuffix('.json').removesuffix('.arci')}.smaller.arci"
+
+
+def _after_repair(volatile: Mapping[str, Any]) -> Iterator[str]:
+    """A reproducer holds the agent as it was; the descriptor's own trial, of the same seed, is of what is there."""
+    descriptor, of = volatile.get("descriptor"), volatile.get("reproduces", {})
+    if isinstance(descriptor, str):
+        where = ("--arm", of["arm"], "--condition", of["condition_id"], "--index", of["index"], "--n", of["n_per_arm"])
+        yield f"Repaired? {shlex.join(('arci', 'try', descriptor, *map(str, where)))}"
 
 
 def render_bundled(document: BundleDocument, out: Path) -> str:

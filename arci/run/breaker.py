@@ -27,7 +27,7 @@ class RunBroken(ArciError):
 
 def _remedy(details: str) -> str:
     """What a person can do, where the machine's words tell it."""
-    told = (remedy for code, remedy in _REMEDIES.items() if os.strerror(code) in details)
+    told = (remedy for code, remedy in _REMEDIES.items() if os.strerror(code).lower() in details.lower())
     return next(told, "once it is mended")
 
 

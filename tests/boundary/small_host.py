@@ -96,7 +96,13 @@ class Recorder:
     """One recorder process and what it has said so far."""
 
     def __init__(
-        self, directory: Path, *, toolset: str | None = "world:make", python: str = PYTHON, uid: int | None = None
+        self,
+        directory: Path,
+        *,
+        toolset: str | None = "world:make",
+        python: str = PYTHON,
+        uid: int | None = None,
+        silence_ms: int | None = None,
     ) -> None:
         """`toolset` None: the environment is the servers that `begin` names."""
         self.directory = directory
@@ -110,6 +116,7 @@ class Recorder:
                 *("recorder", "--root", str(directory)),
                 *(() if toolset is None else ("--toolset", toolset)),
                 *(() if uid is None else ("--uid", str(uid))),
+                *(() if silence_ms is None else ("--silence-ms", str(silence_ms))),
                 python=python,
                 stdin=subprocess.PIPE,
                 stderr=log,

@@ -37,9 +37,10 @@ def relay(method: str, payload: dict[str, Any], **answer: Any) -> dict[str, Any]
     return {"kind": "relay", "name": f"one {method}", "payload": payload, "answer": answer}
 
 
-def replaying(*calls: dict[str, Any], server: str = TOOLSET, death: Any = None, **begin: Any) -> Core:
+def replaying(*calls: dict[str, Any], server: str = TOOLSET, death: Any = None, told: Any = (), **begin: Any) -> Core:
     """A replay of these calls that is ready for its agent."""
-    servers = [{"name": server, "about": {**ABOUT, "capabilities": {"tools": {}, "resources": {}}}, "tools": TOOLS}]
+    about = {**ABOUT, "capabilities": {"tools": {}, "resources": {}}}
+    servers = [{"name": server, "about": about, "tools": TOOLS, "told": list(told)}]
     core = Core()
     replay = {"servers": servers, "calls": list(calls), "death": death}
     core.handle(Control({**begin_frame(**begin), "replay": replay}))

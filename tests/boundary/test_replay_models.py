@@ -167,6 +167,17 @@ def test_tokens_count_against_their_budget_in_a_replay_too() -> None:
     assert again.told("latched") == live.told("latched") != []
 
 
+def test_what_is_counted_by_length_counts_as_it_was_written_then() -> None:
+    """A provider indents its JSON; a replay does not."""
+    body = json.dumps({"error": {"message": "no such tool"}}, indent=400).encode()
+    live = Pod(OPENAI, budgets={"max_tokens": len(body) // 4})
+    live.post()
+    live.gives(body, status=400)
+    again = Again(live, OPENAI, budgets={"max_tokens": len(body) // 4})
+    again.post()
+    assert again.told("latched") == live.told("latched") != []
+
+
 def test_a_list_of_models_is_served_from_the_recording() -> None:
     live = Pod(OPENAI)
     first = live.post(b"", "/up/openai/models", "GET")

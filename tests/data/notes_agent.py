@@ -23,6 +23,7 @@ class Stdio:
     def __init__(self, *command: str) -> None:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={})
         self._next = 0
+        self.heard: list[Any] = []
         self.ask("initialize", HELLO)
         self.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
@@ -39,6 +40,7 @@ class Stdio:
             frame: dict[str, Any] = json.loads(line)
             if frame.get("id") == self._next:
                 return frame
+            self.heard.append((frame["method"], frame["params"]))
         raise SystemExit("the server is gone")
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
@@ -79,6 +81,26 @@ def by_http() -> None:
     post({"id": 1, "method": "initialize", "params": HELLO})
     post({"method": "notifications/initialized"})
     post({"id": 2, "method": "tools/call", "params": {"name": "add", "arguments": {"text": "milk"}}})
+
+
+LISTEN = {"name": "add", "arguments": {"text": "milk"}, "_meta": {"progressToken": "mine"}}
+
+
+def listen() -> None:
+    """Ends with a code that says what was heard: 43 for all three in their order, 30 for nothing."""
+    notes = session()
+    notes.ask("tools/call", LISTEN)
+    heard = [(method.rpartition("/")[2], params.get("progress", params.get("data"))) for method, params in notes.heard]
+    is_whole = heard == [("progress", 1), ("message", "half way"), ("progress", 2)]
+    sys.exit((40 if is_whole else 30) + len(heard))
+
+
+def listen_by_http() -> None:
+    """Over HTTP a POST is answered with one message, and nothing else is heard."""
+    post({"id": 1, "method": "initialize", "params": HELLO})
+    post({"method": "notifications/initialized"})
+    answer = post({"id": 2, "method": "tools/call", "params": LISTEN})
+    sys.exit(50 if answer["id"] == 2 else 30)
 
 
 def kill_the_shim() -> None:
@@ -123,6 +145,8 @@ WAYS = {
     "look-for-what-is-hidden": look_for_what_is_hidden,
     "kill-the-server": kill_the_server,
     "ask-where": ask_where,
+    "listen": listen,
+    "listen-by-http": listen_by_http,
     "never-connect": lambda: None,
     "leave-with-3": lambda: sys.exit(3),
     "leave-with-75": lambda: sys.exit(75),

@@ -54,12 +54,26 @@ def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": json.dumps(value)}], "structuredContent": value, "isError": False}
 
 
+def tell(token: object) -> None:
+    """How far a call is, and a line of the log between."""
+    for method, params in (
+        ("progress", {"progressToken": token, "progress": 1}),
+        ("message", {"level": "info", "data": "half way"}),
+        ("progress", {"progressToken": token, "progress": 2, "total": 2}),
+    ):
+        frame = {"jsonrpc": "2.0", "method": f"notifications/{method}", "params": params}
+        sys.stdout.write(json.dumps(frame) + "\n")
+
+
 def main() -> None:
     for line in sys.stdin:
         frame = json.loads(line)
         if "id" not in frame:
             continue
         reply: dict[str, Any] = {"jsonrpc": "2.0", "id": frame["id"]}
+        meta = frame.get("params", {}).get("_meta", {})
+        if "progressToken" in meta:
+            tell(meta["progressToken"])
         if frame["method"] in ("initialize", "tools/list", "tools/call", "resources/read"):
             reply["result"] = answer(frame["method"], frame.get("params", {}))
         else:

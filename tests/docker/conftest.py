@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
+import secrets
 from collections.abc import Iterator
 
 import pytest
+from belongings import await_nothing_left
 
 from arci.isolation.docker.engine import Engine, connect
-from arci.isolation.docker.labels import RUN
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -27,22 +27,14 @@ def engine() -> Engine:
 
 @pytest.fixture(scope="session", autouse=True)
 def _nothing_of_ours_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Containers and volumes of runs are counted before and after; one more is a failure of the whole session."""
+    """Whatever this session's processes make on the engine is labelled as theirs; what is left of it at the end is a
+    failure of the whole session. Other runs on the same engine come and go as they like."""
     if not any(item.get_closest_marker("docker") for item in request.session.items):
         yield
         return
     engine: Engine = request.getfixturevalue("engine")
-
-    def ours() -> set[str]:
-        filters = {"label": [RUN]}
-        containers = {c["Id"] for c in engine.api.containers(all=True, filters=filters)}
-        return containers | {v["Name"] for v in engine.api.volumes(filters=filters)["Volumes"] or ()}
-
-    before = ours()
-    yield
-    for _ in range(60):  # another run on the same engine may be about to end; ours have ended
-        left = ours() - before
-        if not left:
-            break
-        time.sleep(0.5)
-    assert not left, f"left on the engine: {sorted(left)}; remove with: arci clean"
+    owner = f"tests-{secrets.token_hex(8)}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ARCI_OWNER", owner)
+        yield
+    await_nothing_left(engine.api, owner)

@@ -102,8 +102,9 @@ Behaviour = Callable[[FakeContainer], None]
 def hold(container: FakeContainer) -> None:
     """What a holder does: `ready`, then `ok` for each target, until its stdin ends."""
     container.write(b"ready\n")
-    while container.read_line():
-        container.write(b"ok\n")
+    while line := container.read_line():
+        if line != b"\n":  # a sign of life
+            container.write(b"ok\n")
     container.end(0)
 
 

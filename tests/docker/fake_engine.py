@@ -18,6 +18,8 @@ from urllib.parse import parse_qs, unquote
 
 from fake_container import CLOCK, IMAGE_ID, LAYERS, Behaviour, FakeContainer, behaviour, sleep
 
+VERSION = {"ApiVersion": "1.41", "MinAPIVersion": "1.12", "Version": "20.10.24", "Os": "linux", "Arch": "amd64"}
+
 
 @dataclass
 class FakeEngine:
@@ -35,6 +37,8 @@ class FakeEngine:
     """Patterns of requests whose answer never ends, a byte at a time."""
     loses: set[str] = field(default_factory=set)
     """Patterns of requests that are obeyed and whose answer never comes."""
+    answers_only: int | None = None
+    """So many requests are answered, then it is mute: it reads the others and never answers."""
     before: Callable[[str, FakeContainer], None] = lambda request, container: None
     """Called with `METHOD verb` before a container's request is obeyed; may block."""
     on_kill: Callable[[FakeContainer, str], None] = lambda container, signal: container.end(
@@ -100,6 +104,8 @@ class FakeEngine:
         request = f"{method} {bare}"
         with self._lock:
             self.requests.append(request)
+            if self.answers_only is not None and len(self.requests) > self.answers_only:
+                return "hijacked"
             for index, (pattern, status, message) in enumerate(self.answers):
                 if re.search(pattern, request):
                     del self.answers[index]
@@ -134,7 +140,7 @@ class FakeEngine:
 
     def _route(self, connection: socket.socket, method: str, bare: str, query: str, body: bytes) -> str:
         if bare == "/version":
-            return _json(connection, 200, {"ApiVersion": "1.41", "MinAPIVersion": "1.12", "Version": "20.10.24"})
+            return _json(connection, 200, VERSION)
         if bare == "/info":
             return _json(
                 connection,

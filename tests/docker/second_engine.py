@@ -2,7 +2,8 @@
 
     from second_engine import second_engine  # noqa: F401
 
-It lives in a network namespace of its own, so it can neither reach anything nor touch the rules of this machine's.
+`own_engine` is one for those who want to break it. Each lives in a network namespace of its own, so it can neither
+reach anything nor touch the rules of this machine's.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import pytest
 
 from arci.isolation.docker.engine import Engine
 
-__all__ = ["SecondEngine", "second_engine"]
+__all__ = ["SecondEngine", "own_engine", "second_engine"]
 
 _START_S = 60.0
 _STOP_S = 30.0
@@ -30,9 +31,35 @@ _STOP_S = 30.0
 
 @dataclass(frozen=True)
 class SecondEngine:
-    """`url` is what `DOCKER_HOST` takes."""
+    """`url` is what `DOCKER_HOST` takes; `disk` where it keeps everything."""
 
     url: str
+    disk: Path
+    process: subprocess.Popen[bytes]
+
+    @property
+    def env(self) -> dict[str, str | None]:
+        """What a user would set to use it."""
+        return {"DOCKER_HOST": self.url, "DOCKER_TLS_VERIFY": None, "DOCKER_CONTEXT": None}
+
+    @contextmanager
+    def mute(self) -> Iterator[None]:
+        """Within, it accepts connections (the kernel does) and answers none; its containers go on."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+
+    @contextmanager
+    def full(self) -> Iterator[None]:
+        """Within, there is no room left on its disk, which must be in memory."""
+        used = os.statvfs(self.disk)
+        _resize(self.disk, str((used.f_blocks - used.f_bfree) * used.f_frsize))
+        try:
+            yield
+        finally:
+            _resize(self.disk, f"{used.f_blocks * used.f_frsize}")
 
     async def connect(self, monkeypatch: pytest.MonkeyPatch) -> Engine:
         """A client of it, found as the command line would find it."""
@@ -46,21 +73,32 @@ class SecondEngine:
 @pytest.fixture(scope="session")
 def second_engine(engine: Engine) -> Iterator[SecondEngine]:
     """Empty when the session begins, gone with everything in it at its end. Skips where none may be started."""
+    with own_engine(engine) as found:
+        yield found
+
+
+@contextmanager
+def own_engine(engine: Engine, *, room: str | None = None) -> Iterator[SecondEngine]:
+    """An empty one, of the same storage driver as `engine`. `room`: its disk is in memory and so large (`2g`)."""
     missing = [name for name in ("dockerd", "docker", "setpriv", "unshare", "umount") if shutil.which(name) is None]
     if missing or os.geteuid() != 0:
         pytest.skip(f"a second engine takes root and {', '.join(missing) or 'nothing more'}")
     driver = engine.api.info()["Driver"]
     # Below the root's own file system: a socket's path must be short, and an overlay cannot lie on an overlay.
     root = Path(tempfile.mkdtemp(prefix="arci-dockerd-", dir="/var/tmp"))
+    disk = root / "data"
+    disk.mkdir()
     try:
-        with _running(root, driver):
-            yield SecondEngine(f"unix://{root / 'sock'}")
+        if room is not None:
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={room}", "tmpfs", str(disk)], check=True)
+        with _running(root, driver) as process:
+            yield SecondEngine(f"unix://{root / 'sock'}", disk, process)
     finally:
         _remove(root)
 
 
 @contextmanager
-def _running(root: Path, driver: str) -> Iterator[None]:
+def _running(root: Path, driver: str) -> Iterator[subprocess.Popen[bytes]]:
     # Should this process be killed, the kernel ends the engine, too.
     argv = ["setpriv", "--pdeathsig", "TERM", "unshare", "--net", "dockerd"]
     argv += ["--data-root", str(root / "data"), "--exec-root", str(root / "exec")]
@@ -71,7 +109,7 @@ def _running(root: Path, driver: str) -> Iterator[None]:
         process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
         try:
             _await(process, root)
-            yield
+            yield process
         finally:
             process.send_signal(signal.SIGTERM)
             try:
@@ -79,6 +117,10 @@ def _running(root: Path, driver: str) -> Iterator[None]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def _resize(disk: Path, size: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,size={size}", str(disk)], check=True)
 
 
 def _await(process: subprocess.Popen[bytes], root: Path) -> None:

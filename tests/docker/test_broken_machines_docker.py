@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from e2e import EXAMPLES, Finished, arci, info, records, start_arci, until
+from hasty import hasty
 from meddler import Meddler, Rule, drop, fail, hold_open, late, meddler
 
 from arci.isolation.docker.engine import Engine
@@ -76,6 +77,8 @@ HARMLESS = {
     "late starts": Rule(START, late(1.0), every=3),
     "streams that never end": Rule(ATTACH, hold_open),
 }
+SILENCES_S = {"_RECONCILE_S": 0.3, "_DRAIN_S": 0.2}
+"""How long a stream is silent before the engine is asked, and then until it is closed: all of it is waited for."""
 
 
 @pytest.mark.parametrize("name", HARMLESS)
@@ -83,7 +86,7 @@ def test_what_an_engine_takes_its_time_for_changes_no_trial(
     name: str, before_engine: Callable[..., Any], expected: dict[str, Any], tmp_path: Path
 ) -> None:
     """N9, N26."""
-    with before_engine(HARMLESS[name]) as meddling:
+    with before_engine(HARMLESS[name]) as meddling, hasty("guest", SILENCES_S):
         ended = run(meddling, tmp_path / "runs")
     assert ended.stdout, ended.stderr
     assert told(records(ended.run)) == expected

@@ -55,7 +55,7 @@ def test_processes_come_to_the_same_trial_by_trial(ended: Finished, tmp_path_fac
         {key: value for key, value in each.json.items() if key not in ("manifest_sha256", "trials_sha256", "run")}
         for each in (ended, other)
     ]
-    assert decided[0] == decided[1]
+    assert (other.exit_code, decided[1]) == (ended.exit_code, decided[0])
 
 
 def test_each_trial_had_containers_of_its_own_images(ended: Finished) -> None:
@@ -178,17 +178,6 @@ def test_what_was_tampered_with_is_an_error_that_names_the_trial(
     assert (judged.exit_code, judged.json["verdict"]) == (3, "ERROR")
     named = TRIAL if tamper is not reseal_manifest_with_another_delta else "trial reserve-timeout:"
     assert any(named in reason for reason in judged.json["reasons"]), judged.json["reasons"]
-
-
-def test_a_repaired_agent_passes(tmp_path: Path) -> None:
-    """At the least size that can: 42 seeds of which none has a flaky backend."""
-    example = Path(shutil.copytree(EXAMPLES / "retry_agent", tmp_path / "example")) / "a-vs-c.yaml"
-    example.write_text(example.read_text(encoding="utf-8").replace("base_seed: 12000", "base_seed: 12152"))
-    ended = arci("run", example, "--isolation", "docker", "--n", 42, "--out", tmp_path, "--json")
-    condition = ended.json["conditions"][0]
-    assert (ended.exit_code, ended.json["verdict"]) == (0, "PASS")
-    assert (condition["baseline"]["successes"], condition["candidate"]["successes"]) == (42, 42)
-    assert condition["injections"]["candidate"] > 0
 
 
 def test_the_report_example_blocks(tmp_path: Path) -> None:

@@ -1,28 +1,35 @@
-"""Ends of a run that nobody planned, on a real engine: a second Ctrl-C, a hang-up, a holder that dies, a neighbour."""
+"""Ends of a run that nobody planned, on a real engine: Ctrl-C, a hang-up, a holder that dies, a neighbour."""
 
 from __future__ import annotations
 
+import os
+import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sleepers as sleepers_module
 from e2e import arci, info, records, started, until
-from pods import of_run
+from pods import of_run, volumes_of_run
 from sleepers import AT_ONCE, asleep, sleepers
 
 from arci.isolation.base import RunPlan
 from arci.isolation.conformance.plan import conformance_plan
 from arci.isolation.docker.engine import Engine
-from arci.isolation.docker.labels import ROLE, TRIAL
+from arci.isolation.docker.labels import ROLE, RUN, TRIAL
+from arci.store.reader import read_run
 
 pytestmark = pytest.mark.timeout(300)
 
 ENDS_S = 120.0
 """A guard, no measurement."""
+LIVE = 8
+"""Trials under way at a Ctrl-C."""
 Running = tuple[subprocess.Popen[str], Path]
 
 
@@ -35,6 +42,21 @@ def running(tmp_path: Path) -> Iterator[Running]:
     finally:
         process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def eight(tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
+    """The same with eight agents and all their containers there."""
+    monkeypatch.setattr(sleepers_module, "AT_ONCE", LIVE)
+    process, run = asleep(tmp_path, "docker")
+    try:
+        until(lambda: len(alive(engine, run)) == 4 * LIVE)
+        yield process, run
+    finally:
+        process.kill()
+        process.communicate()
+        until(lambda: not alive(engine, run))
+        arci("clean")
 
 
 def plan_of(run: Path) -> RunPlan:
@@ -50,29 +72,54 @@ def at_work(engine: Engine, run: Path) -> list[dict[str, Any]]:
     return until(lambda: rows if len(rows := alive(engine, run)) == 4 * AT_ONCE else [])
 
 
-def test_a_second_interrupt_ends_at_once_and_says_what_removes_the_rest(running: Running, engine: Engine) -> None:
-    """N2: nothing waits for the engine any more. What runs ends by itself; the store is as whole as after a kill."""
-    process, run = running
-    at_work(engine, run)
+def left(engine: Engine, run: Path) -> list[Any]:
+    """Everything with the run's label."""
+    plan = plan_of(run)
+    networks = engine.api.networks(filters={"label": [f"{RUN}={plan.run_id}"]})
+    return [*of_run(engine, plan), *volumes_of_run(engine, plan), *networks]
+
+
+def press(process: subprocess.Popen[str]) -> None:
+    """Ctrl-C, as a terminal sends it: to the whole process group."""
+    os.killpg(process.pid, signal.SIGINT)
+
+
+def test_one_press_is_a_clean_stop_with_a_sealed_part_of_the_run(eight: Running, engine: Engine) -> None:
+    process, run = eight
     in_flight = started(run)
-    process.send_signal(signal.SIGINT)
-    assert process.stderr is not None
-    first = next(line for line in iter(process.stderr.readline, "") if "stopping" in line)
-    time.sleep(0.1)  # less is one press
-    process.send_signal(signal.SIGINT)
-    stdout, rest = process.communicate(timeout=ENDS_S)
+    press(process)
+    stdout, stderr = process.communicate(timeout=ENDS_S)
     assert (process.returncode, stdout) == (130, "")
-    assert "Ctrl-C again" in first
-    assert "Traceback" not in rest
+    assert "Traceback" not in stderr
+    assert left(engine, run) == []
+    told = info(run)
+    assert (told["state"], set(told["interrupted"]), told["in_flight"]) == ("stopped", in_flight, [])
+    assert len(in_flight) == LIVE
+    assert (read_run(run).problems, records(run)) == ((), {})
+
+
+def test_a_second_interrupt_ends_at_once_and_says_what_removes_the_rest(eight: Running, engine: Engine) -> None:
+    process, run = eight
+    in_flight = started(run)
+    press(process)
+    time.sleep(0.1)  # less is one press
+    press(process)
+    stdout, stderr = process.communicate(timeout=ENDS_S)
+    assert (process.returncode, stdout) == (130, "")
+    assert "Traceback" not in stderr
+    command = re.search(r"stopped at once: .*, or by: (.*)\n", stderr)
+    if command is None:  # the clean stop was faster
+        assert left(engine, run) == []
+        return
     until(lambda: not alive(engine, run))
-    assert arci("clean").exit_code == 0
-    assert of_run(engine, plan_of(run)) == []
-    if "stopped at once" in rest:  # else the clean stop was faster
-        assert "arci clean" in rest
-        gated = arci("gate", run, "--json")
-        assert sum(gated.json["conditions"][0]["interrupted"].values()) == len(in_flight)
-    else:
-        assert info(run)["state"] == "stopped"
+    words = command[1].replace("arci clean", f"{sys.executable} -m arci clean")
+    assert words != command[1]
+    subprocess.run(["sh", "-c", words], check=True, capture_output=True)
+    assert left(engine, run) == []
+    assert read_run(run).problems == ()
+    gated = arci("gate", run, "--json")
+    assert gated.exit_code == 3
+    assert sum(gated.json["conditions"][0]["interrupted"].values()) == len(in_flight) == LIVE
 
 
 def test_a_hang_up_is_a_clean_stop(running: Running, engine: Engine) -> None:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import signal
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from e2e import Finished, arci, recorded, records
+import zstandard
+from e2e import Finished, arci, recorded, records, start_arci, until
 from modelserver import KEY, asking, provider
 from second_engine import SecondEngine, second_engine  # noqa: F401  # the fixture is used by its name
 
 from arci.bundle.engine_images import find_images
+from arci.bundle.read import read_bundle
 from arci.diagnose.replaying import Verdict, replay_trial
 from arci.diagnose.rerun import read_recorded
 from arci.isolation.docker.engine import Engine
 from arci.isolation.docker.isolation import DockerIsolation
+from arci.isolation.docker.labels import EXPERIMENT, HOLDER, ROLE
 from arci.store.reader import read_events
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(900)]
@@ -146,3 +150,51 @@ def test_a_failure_is_minimised_in_containers(run: Path, failure: str, tmp_path:
     told = arci("minimize", run, failure, "--out", tmp_path / "smaller.arci.json", "--json")
     assert told.exit_code == 0, told.stderr
     assert (told.json["result"], told.json["trials"]) == ("1-minimal", 2)
+
+
+def test_it_is_hardly_larger_than_its_layers_packed(bundle: Path) -> None:
+    with read_bundle(bundle) as opened:
+        packed = sum(_packed_bytes(opened.layer(layer)) for layer in opened.document.layers)
+    assert bundle.stat().st_size < 1.2 * packed
+
+
+def _packed_bytes(pieces: Iterable[bytes]) -> int:
+    packing = zstandard.ZstdCompressor().compressobj()
+    return sum(len(packing.compress(piece)) for piece in pieces) + len(packing.flush())
+
+
+def lent(engine: Engine) -> list[str]:
+    return sorted(name for name in volumes(engine) if "-lent-" in name)
+
+
+def holders(engine: Engine) -> list[str]:
+    """Those that live and hold a lent runtime."""
+    filters = {"label": [f"{ROLE}={HOLDER}", f"{EXPERIMENT}=runtime"], "status": ["running"]}
+    return [row["Id"] for row in engine.api.containers(filters=filters)]
+
+
+async def test_what_a_killed_replay_lent_is_cleaned_and_what_a_living_one_lends_is_not(
+    bundle: Path,
+    own_key: Mapping[str, str],
+    second_engine: SecondEngine,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    other = await second_engine.connect(monkeypatch)
+    env = {**own_key, "DOCKER_HOST": second_engine.url}
+    with start_arci("replay", bundle, env=env) as process:
+        try:
+            until(lambda: holders(other), 300.0)
+            process.send_signal(signal.SIGSTOP)  # it lives, and gets no further
+            living = lent(other)
+            while_alive = arci("clean", "--json", env=env).json
+            assert lent(other) == living != []
+        finally:
+            process.kill()
+    assert process.returncode == -signal.SIGKILL
+    assert while_alive["volumes"] == []
+    until(lambda: not holders(other))
+    cleaned = arci("clean", "--json", env=env).json
+    assert (set(living) <= set(cleaned["volumes"]), lent(other)) == (True, [])
+    assert other.api.containers(all=True) == []
+    arci("images", "prune", "--all", env=env)
+    other.close()

@@ -15,14 +15,21 @@ ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "retry_agent" / "a-vs-b.yaml"
 
 
-@pytest.fixture(scope="module")
+_built: list[Path] = []
+"""The one wheel of a session, whichever module asks for it first."""
+
+
+@pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built as a user builds it: in an environment of the build's own."""
-    out = tmp_path_factory.mktemp("wheel")
-    subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(out), str(ROOT)], check=True
-    )
-    return next(out.glob("arci-*.whl"))
+    if not _built:
+        out = tmp_path_factory.mktemp("wheel")
+        subprocess.run(
+            [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(out), str(ROOT)],
+            check=True,
+        )
+        _built.extend(out.glob("arci-*.whl"))
+    return _built[0]
 
 
 @pytest.mark.timeout(400)

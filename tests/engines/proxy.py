@@ -1,4 +1,4 @@
-"""A wire to an engine that a test can cut: a relay on loopback TCP."""
+"""A wire to an engine that a test can cut, or make silent: a relay on loopback TCP."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ class Wire:
         self._target = target
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._ends: list[socket.socket] = []
+        self._is_silent = threading.Event()
         self.url = f"tcp://127.0.0.1:{self._listener.getsockname()[1]}"
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
@@ -30,6 +31,10 @@ class Wire:
         for end in self._ends:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
+
+    def fall_silent(self) -> None:
+        """Every connection stays open, and nothing passes any more."""
+        self._is_silent.set()
 
     def close(self) -> None:
         self.cut()
@@ -46,14 +51,16 @@ class Wire:
             far.connect(self._target)
             self._ends += [near, far]
             for one, other in ((near, far), (far, near)):
-                threading.Thread(target=_relay, args=(one, other), daemon=True).start()
+                threading.Thread(target=_relay, args=(one, other, self._is_silent), daemon=True).start()
 
 
-def _relay(source: socket.socket, target: socket.socket) -> None:
+def _relay(source: socket.socket, target: socket.socket, is_silent: threading.Event) -> None:
     with suppress(OSError):
         while data := source.recv(65536):
-            target.sendall(data)
-        target.shutdown(socket.SHUT_WR)
+            if not is_silent.is_set():
+                target.sendall(data)
+        if not is_silent.is_set():
+            target.shutdown(socket.SHUT_WR)
 
 
 @contextmanager

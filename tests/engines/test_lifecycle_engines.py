@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dockerds import OtherEngine, answers
@@ -15,13 +16,15 @@ from proxy import wire
 from reach import connected, of_runs
 from sleepers import AT_ONCE, sleepers
 
-from arci.isolation.docker.labels import RUN
+from arci.isolation.docker.labels import HOLDER, ROLE, RUN
 
 pytestmark = pytest.mark.timeout(600)
 
 EXPERIMENT = EXAMPLES / "retry_agent" / "a-vs-b.yaml"
 ENDS_S = 150.0
 """A guard, no measurement."""
+SILENCE_MS = "8000"
+"""How long guests live on without a sign of life: short for a test, long for a loaded machine."""
 
 
 @pytest.fixture
@@ -114,6 +117,45 @@ def test_an_engine_that_is_killed_stops_the_run_and_ends_what_ran_when_it_starts
         until(lambda: not any(map(has_processes, ids)))
 
 
+@pytest.mark.parametrize("arci_dies", [False, True], ids=["arci lives", "arci is killed"])
+def test_what_ran_on_an_engine_that_is_killed_ends_by_itself(
+    mortal: OtherEngine, tmp_path: Path, arci_dies: bool
+) -> None:
+    """The engine does not start again, so nobody ends anything: the guests have heard no sign of life for too long."""
+    env = {**mortal.variables, "ARCI_SILENCE_MS": SILENCE_MS}
+    with sleeping(env, tmp_path) as (process, run):
+        ids = at_work(mortal)
+        assert all(map(has_processes, ids))
+        mortal.machine.kill_engine()
+        if arci_dies:
+            process.kill()
+        until(lambda: not any(map(has_processes, ids)), ENDS_S)
+        if not arci_dies:
+            stopped_cleanly(process, run)
+    assert not answers(mortal.env)
+
+
+def test_a_guest_that_is_told_of_life_outlives_one_that_is_not(mortal: OtherEngine, tmp_path: Path) -> None:
+    env = {**mortal.variables, "ARCI_SILENCE_MS": SILENCE_MS}
+    with sleeping(env, tmp_path) as (process, _), closing(connected(mortal.env)) as engine:
+        ids = at_work(mortal)
+        untold = untold_holder(engine.api, ids)
+        assert engine.api.wait(untold)["StatusCode"] == 0
+        engine.api.remove_container(untold)
+        assert sorted(alive(mortal)) == sorted(ids)
+        assert process.poll() is None
+
+
+def untold_holder(api: Any, ids: list[str]) -> str:
+    """A running holder like one of these, to whose stdin nobody is attached."""
+    found = [api.inspect_container(container_id) for container_id in ids]
+    holder = next(f for f in found if f["Config"]["Labels"][ROLE] == HOLDER and "--listen" not in f["Config"]["Cmd"])
+    config = {name: holder["Config"][name] for name in ("Image", "Entrypoint", "Cmd", "User")}
+    made = api.create_container_from_config({**config, "OpenStdin": True, "HostConfig": {"NetworkMode": "none"}})
+    api.start(made["Id"])
+    return str(made["Id"])
+
+
 def test_a_run_whose_engine_was_killed_is_resumed_to_its_end(mortal: OtherEngine, tmp_path: Path) -> None:
     planned = 2 * 12
     options = (EXPERIMENT, "--n", 12, "--isolation", "docker")
@@ -149,3 +191,13 @@ def test_a_wire_that_is_cut_ends_everything_on_both_sides(mortal: OtherEngine, t
             said = stopped_cleanly(process, run)
     assert "the connection to the engine broke" in said
     assert link.url in said or "clean up" in said
+
+
+def test_a_wire_that_goes_silent_ends_what_ran_on_the_engine(mortal: OtherEngine, tmp_path: Path) -> None:
+    """No side is told that the other cannot be heard any more."""
+    with wire(mortal.env["DOCKER_HOST"].removeprefix("unix://")) as link:
+        env = {**mortal.variables, "DOCKER_HOST": link.url, "ARCI_SILENCE_MS": SILENCE_MS}
+        with sleeping(env, tmp_path):
+            at_work(mortal)
+            link.fall_silent()
+            until(lambda: not alive(mortal))

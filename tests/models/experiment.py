@@ -20,7 +20,7 @@ from matrix.experiment import INTERPRETERS, SHARED, build_ca
 from models.provider import ANSWER, CALL, DIMENSIONS, MODEL, Provider
 from models.table import FAULTS, MODES, NODE, Client, Fault
 
-__all__ = ["Trial", "descriptor_of", "run_faults", "run_session", "write_experiment"]
+__all__ = ["Trial", "descriptor_of", "make_session", "read_trials", "run_faults", "run_session", "write_experiment"]
 
 HERE = Path(__file__).parent
 _HANGS_S = 1800.0
@@ -42,6 +42,13 @@ class Trial:
     def calls(self) -> int:
         """Times that the model was asked."""
         return sum(event["kind"] == "model_start" for event in self.events)
+
+    @property
+    def untold(self) -> tuple[str, ...]:
+        """Paths of the calls whose answers told no usage, each once."""
+        started = {event["call_id"]: event["path"] for event in self.events if event["kind"] == "model_start"}
+        finished = [event for event in self.events if event["kind"] == "model_finish"]
+        return tuple(sorted({started[event["call_id"]] for event in finished if event["usage"] is None}))
 
 
 def descriptor_of(client: Client, scope: str, base_url: str, faults: tuple[Fault, ...] = FAULTS) -> dict[str, Any]:
@@ -67,7 +74,7 @@ def descriptor_of(client: Client, scope: str, base_url: str, faults: tuple[Fault
         "models": {"provider": {"kind": client.kind, "base_url": base_url, "model": MODEL}},
         "conditions": [{"id": "clean"}, *(faulted if scope == "call" else [])],
         "n_per_arm": 1,
-        "budgets": {"max_seconds": 120},
+        "budgets": {"max_seconds": 300},
         "evidence": ["seen.json"],
         "isolation": "docker",
         "images": {
@@ -97,15 +104,21 @@ def write_experiment(directory: Path, client: Client, document: Mapping[str, Any
 
 def run_session(client: Client, provider: Provider, directory: Path) -> list[Trial]:
     """Both modes of the session."""
+    return read_trials(client, make_session(client, provider, directory))
+
+
+def make_session(client: Client, provider: Provider, directory: Path) -> Path:
+    """As `run_session`: the run directory, unread."""
     return _run(client, directory, descriptor_of(client, "session", provider.base_url(client.kind)))
 
 
 def run_faults(client: Client, provider: Provider, directory: Path, faults: tuple[Fault, ...] = FAULTS) -> list[Trial]:
     """Both modes of the one call, without a fault and under each."""
-    return _run(client, directory, descriptor_of(client, "call", provider.base_url(client.kind), faults))
+    document = descriptor_of(client, "call", provider.base_url(client.kind), faults)
+    return read_trials(client, _run(client, directory, document))
 
 
-def _run(client: Client, directory: Path, document: Mapping[str, Any]) -> list[Trial]:
+def _run(client: Client, directory: Path, document: Mapping[str, Any]) -> Path:
     path = write_experiment(directory, client, document)
     ended = subprocess.run(
         [sys.executable, "-m", "arci", "run", str(path), "--workers", "6", "--out", str(directory / "runs"), "--json"],
@@ -116,7 +129,7 @@ def _run(client: Client, directory: Path, document: Mapping[str, Any]) -> list[T
     )
     if not ended.stdout:
         raise RuntimeError(f"{client.id}: exit {ended.returncode}: {ended.stderr.strip()}")
-    return read_trials(client, Path(json.loads(ended.stdout)["run"]))
+    return Path(json.loads(ended.stdout)["run"])
 
 
 def read_trials(client: Client, run: Path) -> list[Trial]:

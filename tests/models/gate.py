@@ -15,7 +15,7 @@ from typing import Any
 __all__ = ["MODEL", "Gate", "gate"]
 
 MODEL = "gate-1"
-_HANGS_S = 300.0
+_HANGS_S = 900.0
 
 
 class Gate(ThreadingHTTPServer):

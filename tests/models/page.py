@@ -8,7 +8,7 @@ from models.experiment import Trial
 from models.provider import ANSWER, PACKAGE
 from models.table import CLIENTS, FAULTS, MODES, NODE, Client
 
-__all__ = ["behaviour", "markdown", "text"]
+__all__ = ["behaviour", "markdown", "paths", "text"]
 
 INTRODUCTION = f"""\
 <!-- Made by `make models`; edit tests/models/page.py, or what it reads. -->
@@ -18,8 +18,16 @@ Packages that call models, unmodified, as their registries have them. Each is a
 [command agent](descriptor.md#an-arm) in a container of its own, which has no network: what it asks at the address that
 it is given (`OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL`) goes through the boundary to the host, and from there to a server
 on this machine that speaks the protocols of OpenAI and Anthropic ([{PACKAGE.partition("=")[0]}](https://pypi.org/project/{PACKAGE.partition("=")[0]}/)).
-`make models` builds the images, runs all of it on your engine and writes this page; all sessions, and one package under
-every fault, also run in `make test`. Packages of npm run on Node {NODE}.
+`make models` builds the images, runs all of it on your engine and writes this page. All sessions, and one package under
+every fault, also run in `make test`; there each session is then [replayed](../how-to/bundle-and-replay.md) from its
+record alone, with that server stopped and without any network. Packages of npm run on Node {NODE}.
+"""
+
+USAGE = """\
+The last column names what is asked of the model in streams whose answers tell no usage (tokens), because the package
+does not ask for it: a stream of chat completions has it only where the request says
+`"stream_options": {"include_usage": true}`. Budgets then
+[count by length](descriptor.md#what-a-call-takes-from-the-budgets).
 """
 
 FAULTED = """\
@@ -57,11 +65,13 @@ def text(sessions: Iterable[Trial], faulted: Iterable[Trial]) -> str:
 
 def markdown(sessions: Iterable[Trial], faulted: Iterable[Trial]) -> str:
     """The whole reference page."""
-    passed = {(trial.client.id, trial.mode): trial.outcome == "PASS" for trial in sessions}
-    heads = ("package", "version", "calls", *MODES.values())
-    lines = [_session(client, passed) for client in CLIENTS]
+    trials = list(sessions)
+    passed = {(trial.client.id, trial.mode): trial.outcome == "PASS" for trial in trials}
+    heads = ("package", "version", "calls", *MODES.values(), "streams without usage")
+    untold = {trial.client.id: trial.untold for trial in trials if trial.mode == "stream"}
+    lines = [(*_session(client, passed), paths(untold.get(client.id, ()))) for client in CLIENTS]
     found = list(faulted)
-    parts = [INTRODUCTION, "## Without a fault\n", _table(heads, lines), "## Under faults\n", FAULTED]
+    parts = [INTRODUCTION, "## Without a fault\n", _table(heads, lines), USAGE, "## Under faults\n", FAULTED]
     for client in CLIENTS:
         parts += [f"### {client.title} {client.version}\n", _faults(client, found)]
     return "\n".join(parts)
@@ -71,6 +81,10 @@ def _session(client: Client, passed: dict[tuple[str, str], bool]) -> tuple[str, 
     marks = ("yes" if passed.get((client.id, mode)) else "NO" for mode in MODES.values())
     packages = ", ".join(f"`{package}`" for package in client.packages)
     return (client.title, packages, ", ".join(client.steps), *marks)
+
+
+def paths(paths: Iterable[str]) -> str:
+    return ", ".join(f"`{path}`" for path in paths) or "none"
 
 
 def _faults(client: Client, trials: list[Trial]) -> str:

@@ -26,7 +26,8 @@ def test_the_page_tells_that_every_package_of_the_table_got_along() -> None:
     rows = tables(page("docs/reference/models.md"))["Without a fault"]
     assert [row[0] for row in rows] == [client.title for client in CLIENTS]
     for row, client in zip(rows, CLIENTS, strict=True):
-        assert row[1:] == [", ".join(f"`{name}`" for name in client.packages), ", ".join(client.steps), "yes", "yes"]
+        assert row[1:-1] == [", ".join(f"`{name}`" for name in client.packages), ", ".join(client.steps), "yes", "yes"]
+        assert row[-1] in ("none", "`/chat/completions`")  # the other protocols tell it unasked
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.id)
@@ -37,12 +38,13 @@ def test_the_page_tells_what_every_package_did_under_every_fault(client: Client)
 
 
 def test_the_page_says_nothing_else_than_what_makes_it() -> None:
-    """All but the cells of the fault tables, which only a run can tell."""
+    """All but the cells of the fault tables and the last of the first table, which only a run can tell."""
     sessions = [Trial(client, mode, "clean", "PASS", "", {}, ()) for client in CLIENTS for mode in MODES.values()]
     faults = {f"`{fault.name}`" for fault in FAULTS}
 
     def told(text: str) -> list[str]:
-        return [line for line in text.splitlines() if line.split(" | ")[0].lstrip("| ") not in faults]
+        lines = [line for line in text.splitlines() if line.split(" | ")[0].lstrip("| ") not in faults]
+        return [line.rsplit(" | ", 1)[0] if line.startswith("|") else line for line in lines]
 
     assert told(page("docs/reference/models.md")) == told(markdown(sessions, []))
 
@@ -65,6 +67,18 @@ def test_a_package_that_fails_is_told_of_in_both_tables() -> None:
     broken = trial("FAIL")
     assert tables(markdown([broken], []))["Without a fault"][0][3] == "NO"
     assert text([broken], []).splitlines()[-1] == f"{broken.client.id} plain: it gave up"
+
+
+def test_streams_that_tell_no_usage_are_named_by_what_they_ask() -> None:
+    usages: dict[str, dict[str, int] | None] = {"/chat/completions": None, "/responses": {}, "/embeddings": {}}
+    events = tuple(
+        {"kind": kind, "call_id": number, "path": path, "usage": usage}
+        for number, (path, usage) in enumerate(usages.items())
+        for kind in ("model_start", "model_finish")
+    )
+    for mode, told in (("stream", "`/chat/completions`"), ("plain", "none")):
+        made = Trial(CLIENTS[0], mode, "clean", "PASS", "", {}, events)
+        assert tables(markdown([made], []))["Without a fault"][0][-1] == told
 
 
 @pytest.mark.parametrize("scope", ["session", "call"])

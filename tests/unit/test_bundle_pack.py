@@ -232,6 +232,7 @@ def test_what_is_loaded_has_the_same_identity_and_none_of_the_rest() -> None:
     """Health checks, triggers, labels and history are not what makes an image that image."""
     image = HandMade(layer(a="b"), Cmd=["/x"], User="7", Volumes={"/data": {}}, Labels={"dev.arci.run": "1"})
     image.document["config"]["OnBuild"] = ["RUN /pwned"]
+    image.document["config"]["Healthcheck"] = {"Test": ["CMD", "/pwned"], "Interval": 1_000_000}
     image.document["container_config"] = {"Cmd": ["/pwned"]}
     reduced = loadable(parse_config(image.config))
     assert parse_config(reduced).identity == image.identity

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 import anyio
 import pytest
 from e2e import Finished, call, descriptor, info, project, records
-from notes import notes_experiment
 
 from arci.diagnose.replaying import Reproduction, Verdict, replay_trial
 from arci.diagnose.rerun import read_recorded
@@ -182,9 +182,21 @@ def test_a_list_tells_what_is_inside(bundle: Path, capsys: pytest.CaptureFixture
     assert well(call(capsys, "bundle", "--list", bundle, "--json")).json["made_by"]["is_own"] is True
 
 
-@pytest.mark.parametrize("words", [(), ("RUN",), ("RUN", TRIAL), ("RUN", "--out", "x")])
-def test_a_bundle_needs_a_run_a_trial_and_a_file(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert call(capsys, "bundle", *words).exit_code == 64
+def test_the_commands_that_a_minimised_failure_ends_with_work(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "smaller one.arci.json"
+    shown = well(call(capsys, "minimize", run, TRIAL, "--out", out)).stdout
+    assert "  the one single removal lost the failure, in its one trial\n" in shown
+    bundling, trying = (shlex.split(line.partition("arci ")[2]) for line in shown.splitlines()[-2:])
+    well(call(capsys, *bundling))
+    code = (tmp_path / "app.py").read_text()
+    (tmp_path / "app.py").write_text(code.replace("def careless", "def once_careless") + "\n\ncareless = careful\n")
+    refused = call(capsys, *bundling)
+    assert (refused.exit_code, "is not what was sealed" in refused.stderr) == (64, True)
+    record = well(call(capsys, *trying, "--json")).json["record"]
+    assert (record["trial_id"], record["outcome"]) == (TRIAL, "PASS")
+    assert record["seed"] == records(run)[TRIAL]["seed"]
 
 
 def test_three_faults_shrink_to_one_and_the_reproducer_runs_and_is_bundled(
@@ -271,16 +283,3 @@ def test_a_change_of_the_agent_shows(run: Path, tmp_path: Path, old: str, new: s
     found = replayed_with(run, tmp_path / "changed", changed)
     assert (found.verdict, found.verdict is Verdict(verdict)) == (Verdict(verdict), True), found.reason
     assert words in found.reason
-
-
-@pytest.mark.parametrize("way", ["add", "leave-with-3", "by-http", "reconnect"])
-def test_a_command_that_speaks_mcp_is_replayed_without_its_server(
-    way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = notes_experiment(tmp_path, "process", (way,))
-    ended = call(capsys, "run", path, "--out", tmp_path / "runs", "--json")
-    out = tmp_path / "notes.arci"
-    well(call(capsys, "bundle", ended.run, "clean:00000:candidate", "--out", out))
-    (tmp_path / "notes_server.py").write_text("raise SystemExit('the server must not run')\n")
-    told = well(call(capsys, "replay", out, "--json")).json
-    assert (told["verdict"], told["same_trace"]) == ("REPRODUCED", True)

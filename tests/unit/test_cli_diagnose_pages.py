@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from docs_pages import blocks, files, page, shown_commands, write
+from docs_pages import blocks, files, page, shown_commands, tables, write
 from e2e import Finished, arci, call
+from runs import Parts, evidence, manifest_document, trial_parts
 
+from arci.diagnose.triage import triage_of
+from arci.gate.decide import decide
 from arci.isolation.process.native import find_init
+from arci.model.trial import Trial
+from arci.report.html import render_html
 
 pytestmark = pytest.mark.skipif(find_init() is None, reason="arci-init is not built for this machine")
 
@@ -49,6 +55,24 @@ def test_the_page_on_triage_holds(
     named = next(words for words in shown_commands(page(TRIAGE)) if words[0] == "diff")
     assert f"arci {' '.join(named)}" in ended["triage"].stdout
     assert ended["trace-check"].stdout.startswith("MATCH\n")
+
+
+def test_the_page_on_reports_names_every_row_of_a_condition() -> None:
+    model = {"kind": "openai", "calls": 3, "input_tokens": 9, "output_tokens": 5, "cost_usd": 0.5, "latencies_s": [0.5]}
+    decision = {"kind": "systemone", "calls": 1, "latencies_s": [0.5]}
+    broken = {"success": None, "violations": [{"invariant": "forbidden_tools", "tool": "x", "detail": ""}]}
+    contract = {**manifest_document()["contract"], "forbidden_tools": ["x"], "hard": ["forbidden_tools"]}
+
+    def parts(trial: Trial, letter: str) -> Parts:
+        more = {"contract": {**broken, "required_missing": []}} if letter == "F" else {}
+        return trial_parts(trial, letter, models={"m": model, "d": decision}, **more)
+
+    run = evidence(outcomes={"baseline": "PPPP", "candidate": "FPPE"}, contract=contract, parts=parts)
+    told = render_html(triage_of(Path("nowhere"), run, decide(run)))
+    (both,) = re.findall(r"<caption>Both arms</caption>(.*?)</table>", told, re.DOTALL)
+    shown = re.findall(r'<th scope="row">(.*?)</th>', both)
+    named = [row[0].strip("`") for row in tables(page(REPORT))["What the table of a condition tells"]]
+    assert [name.replace("forbidden_tools", "NAME") for name in shown] == named
 
 
 def test_the_page_on_reports_holds(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass
+import shutil
 from pathlib import Path
 
 import pytest
 from docs_pages import blocks, page
-from e2e import Finished, arci, call
+from e2e import call
+from played import Played, played
 
 from arci.isolation.process.native import find_init
 
@@ -24,43 +23,36 @@ FEW = 8
 """Trials of a command that is typed again: enough that the fault is met, and few to wait for."""
 
 
-@dataclass(frozen=True)
-class Played:
-    ended: Finished
-    directory: Path
-    home: Path
-
-    def commands(self) -> Iterator[list[str]]:
-        for line in self.ended.stdout.splitlines():
-            if line.startswith("     arci "):
-                yield shlex.split(line)[1:]
-
-
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    directory, home = tmp_path_factory.mktemp("demo") / "new", tmp_path_factory.mktemp("data")
-    return Played(arci("demo", "--out", directory, env={"XDG_DATA_HOME": str(home)}), directory, home)
+def story(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    return played(tmp_path_factory)
 
 
-def test_all_six_steps_hold(played: Played) -> None:
-    assert played.ended.exit_code == 0, played.ended
-    steps = [line for line in played.ended.stdout.splitlines() if line[:1].isdigit()]
+@pytest.fixture
+def copy(story: Played, tmp_path: Path) -> Path:
+    """Its directory, to be changed."""
+    return Path(shutil.copytree(story.directory, tmp_path / "new"))
+
+
+def test_all_six_steps_hold(story: Played) -> None:
+    assert story.ended.exit_code == 0, story.ended
+    steps = [line for line in story.ended.stdout.splitlines() if line[:1].isdigit()]
     assert [line[:2] for line in steps] == ["1.", "2.", "3.", "4.", "5.", "6."]
     assert all(line.endswith(": holds") for line in steps)
 
 
-def test_the_readme_shows_what_it_prints(played: Played) -> None:
+def test_the_readme_shows_what_it_prints(story: Played) -> None:
     _, shown = [block.text for block in blocks(page("README.md"), "text")]
-    real = {line.rstrip() for line in played.ended.stdout.splitlines()}
+    real = {line.rstrip() for line in story.ended.stdout.splitlines()}
     assert [line for line in shown.splitlines() if line not in ("...", "") and line.rstrip() not in real] == []
 
 
 def test_every_command_that_it_tells_does_the_same_again(
-    played: Played, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    story: Played, copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(played.directory)
-    monkeypatch.setenv("XDG_DATA_HOME", str(played.home))
-    commands = list(played.commands())
+    monkeypatch.chdir(copy)
+    monkeypatch.setenv("XDG_DATA_HOME", str(story.home))
+    commands = list(story.commands())
     for words in (words for words in commands if words[0] != "run"):
         assert call(capsys, *words).exit_code == EXIT_CODES[words[0]], words
     for words in (words for words in commands if words[0] == "run"):

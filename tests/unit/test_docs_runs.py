@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from docs_pages import ROOT, blocks, files, page, prose, shown_commands, tables, write
+from played import full_size
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -57,16 +58,11 @@ def ran(place: Path, name: str, *words: str) -> Ran:
 
 @pytest.fixture(scope="session")
 def example(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Ran]:
-    """A descriptor below `examples/` -> its run as it stands, made once."""
-    made: dict[str, Ran] = {}
+    """A descriptor below `examples/` -> its run as it stands, the same that other tests read."""
 
     def run(path: str) -> Ran:
-        if path not in made:
-            place = tmp_path_factory.mktemp("example")
-            done = arci(place, "run", str(ROOT / path), "--isolation", "process")
-            (directory,) = (place / "runs").iterdir()
-            made[path] = Ran(done.returncode, done.stdout, directory)
-        return made[path]
+        ended, directory = full_size(tmp_path_factory, path.removeprefix("examples/"))
+        return Ran(ended.exit_code, ended.stdout, directory)
 
     return run
 
@@ -105,7 +101,7 @@ def test_the_readme_shows_what_the_demo_prints(example: Callable[[str], Ran]) ->
     shown, _ = [block.text for block in blocks(page("README.md"), "text")]  # the other is of `arci demo`
     *lines, last = shown.splitlines()
     run = example("examples/retry_agent/a-vs-b.yaml")
-    assert_shown("\n".join(lines), run.output)
+    assert_shown("\n".join(lines), arci(ROOT, "report", str(run.directory)).stdout)
     assert f'"{last}"' in page("scripts/demo.sh")
     (condition,) = run.decision["conditions"]
     assert [round(condition[key], 4) for key in ("delta_low", "delta_high")] == [-0.4048, -0.1829]

@@ -335,7 +335,7 @@ def test_the_command_writes_the_page_to_a_file_or_to_stdout(tmp_path: Path, caps
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ended = call(capsys, "report", make_run(tmp_path), "--format", "html", "--out", tmp_path / "no" / "page.html")
-    assert ended.exit_code == 3
+    assert ended.exit_code == 64
     assert "page.html" in ended.stderr
 
 

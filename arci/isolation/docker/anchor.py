@@ -25,5 +25,7 @@ def keeps_slots(limits: Isolation) -> bool:
 async def cast_anchor(containers: Containers, run: RunPlan, image: ImageFacts, files: int) -> None:
     """A holder of nothing. It goes with the run, as everything of `containers` does."""
     limits, owned = run.manifest.isolation, labels(run.run_id, run.manifest.experiment_id, HOLDER)
-    config = holder_config(image, labels=owned, limits=limits, files=files, slot_volume=None)
+    config = holder_config(
+        image, labels=owned, limits=limits, files=files, slot_volume=None, silence_ms=containers.silence_ms
+    )
     await expect_line(await containers.launch(config), b"ready", "start a holder")

@@ -17,6 +17,7 @@ from arci.errors import EngineError
 from arci.isolation.docker.dialect import podman_config, podman_volume
 from arci.isolation.docker.engine import Engine
 from arci.isolation.docker.guest import DockerGuest
+from arci.isolation.docker.heartbeat import Heartbeat
 from arci.isolation.docker.removal import Removal
 from arci.isolation.docker.stream import AttachedStream
 
@@ -37,6 +38,7 @@ class Containers:
         self.processes: int | None = None
         """What the engine gives a container by itself, once it was probed."""
         self._tasks = tasks
+        self._heartbeat = Heartbeat(tasks)
         self._guests: dict[str, DockerGuest] = {}
         self._containers = Removal(engine, partial(engine.api.remove_container, v=True, force=True))
         self._volumes = Removal(engine, partial(engine.api.remove_volume, force=True))
@@ -46,8 +48,14 @@ class Containers:
         """Ids and names of what the engine would not remove so far."""
         return (*self._containers.leaks, *self._volumes.leaks)
 
+    @property
+    def silence_ms(self) -> int:
+        """How long a guest that listens for signs of life (`--silence-ms`) is to live on without one."""
+        return self._heartbeat.silence_ms
+
     async def launch(self, config: Mapping[str, Any]) -> DockerGuest:
-        """A started container whose streams were attached before its first instruction."""
+        """A started container whose streams were attached before its first instruction; told that we live, if it
+        listens."""
         container_id = await self._create(config)
         try:
             guest = await self._attach(container_id)
@@ -57,6 +65,7 @@ class Containers:
                 await self._remove_container(container_id)
             raise
         self._tasks.start_soon(guest.pump)
+        self._heartbeat.keep(guest, config)
         return guest
 
     def feed(self, guest: DockerGuest, data: bytes) -> None:
@@ -86,6 +95,7 @@ class Containers:
 
     async def remove_all(self) -> None:
         """Remove whatever is left of the run. EngineError names what would not go, with the command that removes it."""
+        self._heartbeat.stop()
         with anyio.move_on_after(_CLEAN_UP_S):
             for guest in self._guests.values():
                 guest.close()  # an engine that never closes a stream must not keep us

@@ -1,14 +1,18 @@
 """The only place that makes a docker client: finds the engine, agrees on a version, and calls it from worker threads.
 
-Every call has a deadline of our own (a socket timeout is none) and every foreign error leaves as EngineError.
+Every call has a deadline of our own (a socket timeout is none), one that takes long is given up once the engine answers
+nothing at all, and every foreign error leaves as EngineError.
 """
 
 from __future__ import annotations
 
+import asyncio
+import math
 import os
 import socket
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,10 +25,11 @@ import docker.tls
 import docker.utils
 
 from arci.errors import EngineError, EngineUnavailable
+from arci.isolation.docker.client import Client
 from arci.isolation.docker.dialect import LIBPOD_HEADER
 from arci.isolation.docker.endpoint import Endpoint, TlsFiles, find_endpoints
-from arci.isolation.docker.threads import in_thread
-from arci.isolation.docker.trouble import FOREIGN, engine_error
+from arci.isolation.docker.threads import begin_in_thread, in_thread
+from arci.isolation.docker.trouble import FOREIGN, engine_error, late_error, mute_error
 
 __all__ = ["FORBIDDEN", "NEWEST_VERSION", "Engine", "connect"]
 
@@ -34,19 +39,22 @@ FORBIDDEN: str | None = None
 """Why no engine may be used in this process (tests without the marker); None where one may."""
 
 _PING_S = 10.0
+_PATIENCE_S = 10.0
+"""A call that takes longer makes us ask whether the engine answers anything."""
+_SILENCE_S = 20.0
+"""A ping that is not answered for so long is the sign that it does not: far above what a loaded engine takes."""
+_STILL_SILENT_S = 5.0
+"""The same before each call to an engine that was found mute."""
+_MUTE_S = 10.0
+"""Deadline of an ordinary call to such an engine: it may answer pings alone, and many calls may be due."""
+_ORDINARY_S = 60.0
+"""A call that has longer (builds, transfers) keeps its deadline: it is known to take its time."""
 _SOCKET_S = 600
 """What ends a worker thread whose call was given up; far above every deadline of `Engine.call`."""
 _THREADS = 64
 _OLDEST_VERSION = docker.constants.MINIMUM_DOCKER_API_VERSION
 NEWEST_VERSION = docker.constants.DEFAULT_DOCKER_API_VERSION
 """Of the API, as far as the client library knows it."""
-
-
-class Client(docker.APIClient):
-    """The library's low-level client, without its habit of asking credential helpers before every build."""
-
-    def _set_auth_headers(self, headers: dict[str, str]) -> None:
-        """A configured but absent helper would break builds from local images; pulls ask by themselves."""
 
 
 class Engine:
@@ -59,17 +67,47 @@ class Engine:
         self.why = endpoint.why
         self._close = weakref.finalize(self, api.close)
         self._limiter = anyio.CapacityLimiter(_THREADS)
+        self.is_mute = False
+        """It has answered no call since one was given up: what can wait for another time should."""
+        self._heard_s = -math.inf  # when a call was last answered, on the event loop's clock
 
     async def call(self, operation: str, function: Callable[..., T], *args: Any, timeout_s: float, **kwargs: Any) -> T:
         """`function(*args, **kwargs)` in a worker thread. EngineError for whatever the client raises, and when
-        `timeout_s` seconds have passed: the call is then given up, and may still take effect on the engine."""
-        with anyio.move_on_after(timeout_s):
+        `timeout_s` seconds have passed or the engine is mute: the call is then given up, and may still take effect.
+
+        As long as the engine is mute an ordinary call has less time, so that what is due after one another ends soon.
+        """
+        is_short = self.is_mute and _MUTE_S < timeout_s <= _ORDINARY_S
+        limit_s, begun_s = _MUTE_S if is_short else timeout_s, anyio.current_time()
+        with anyio.move_on_after(limit_s):
+            if self.is_mute:
+                await self._expect_a_sign(operation, _STILL_SILENT_S)
             try:
                 async with self._limiter:
-                    return await in_thread(partial(function, *args, **kwargs))
+                    return await self._answered(operation, begin_in_thread(partial(function, *args, **kwargs)))
             except FOREIGN as error:
                 raise engine_error(operation, error) from error
-        raise EngineError(operation, f"the engine did not answer within {timeout_s:g} s.")
+        self.is_mute = self.is_mute or self._heard_s < begun_s
+        raise late_error(operation, limit_s)
+
+    async def _answered(self, operation: str, answer: asyncio.Future[T]) -> T:
+        """What the call gives, however long it takes, as long as the engine answers a ping meanwhile."""
+        try:
+            while not (await asyncio.wait((answer,), timeout=_PATIENCE_S))[0]:
+                await self._expect_a_sign(operation, _SILENCE_S)
+            self._heard_s, self.is_mute = anyio.current_time(), False
+            return answer.result()
+        finally:
+            answer.cancel()
+
+    async def _expect_a_sign(self, operation: str, limit_s: float) -> None:
+        """EngineError if a ping is not answered within `limit_s`. One that breaks is no silence: the call says more."""
+        with anyio.move_on_after(limit_s):
+            with suppress(*FOREIGN):
+                await in_thread(partial(_ping, self.api, timeout_s=_SOCKET_S))
+            return
+        self.is_mute = True
+        raise mute_error(operation, limit_s)
 
     def close(self) -> None:
         """Close the pooled connections. Attached streams live on. Idempotent, and done at the latest with its end."""
@@ -97,23 +135,29 @@ async def _connect_to(endpoint: Endpoint) -> Engine:
         except FOREIGN as error:
             raise _unavailable(endpoint, engine_error("connect", error)) from error
         return Engine(api, endpoint, is_podman=is_podman)
-    raise _unavailable(endpoint, EngineError("connect", f"no answer within {_PING_S:g} s."))
+    raise _unavailable(endpoint, mute_error("connect", _PING_S))
 
 
 def _open(endpoint: Endpoint) -> tuple[docker.APIClient, bool]:
     """A client, and whether it talks to Podman. Two clients, because the library fixes the version in the first one's
     constructor."""
     _dial(endpoint.url)
-    first = _client(endpoint, _OLDEST_VERSION, timeout_s=int(_PING_S))
+    first = _client(endpoint, _OLDEST_VERSION, timeout_s=_SOCKET_S)
     try:
-        # Without a version in the path: some engines and proxies answer no other ping.
-        answer = first.get(f"{first.base_url}/_ping", timeout=_PING_S)
-        answer.raise_for_status()
+        answer = _ping(first, timeout_s=_SOCKET_S)
         version = _agreed(answer.headers.get("API-Version"))
         is_podman = LIBPOD_HEADER in answer.headers
     finally:
         first.close()
     return _client(endpoint, version, timeout_s=_SOCKET_S), is_podman
+
+
+def _ping(api: docker.APIClient, *, timeout_s: float) -> Any:
+    """The engine's answer, a `requests.Response`."""
+    # Without a version in the path: some engines and proxies answer no other ping.
+    answer = api.get(f"{api.base_url}/_ping", timeout=timeout_s)
+    answer.raise_for_status()
+    return answer
 
 
 def _dial(url: str) -> None:

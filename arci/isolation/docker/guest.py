@@ -76,6 +76,11 @@ class DockerGuest:
     async def send(self, data: bytes) -> None:
         await self._stream.send(data)
 
+    @property
+    def is_sending(self) -> bool:
+        """True while something waits for the guest, or its engine, to take it."""
+        return self._stream.is_sending
+
     async def output(self) -> AsyncIterator[Chunk]:
         while True:
             while self._chunks:

@@ -1,18 +1,21 @@
-"""The labels on everything made for a run, and the decision which left-overs may be removed. Pure."""
+"""The labels on everything made for a run, one of them from the environment; which left-overs may be removed (pure)."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-__all__ = ["EXPERIMENT", "HOLDER", "ROLE", "RUN", "TRIAL", "Leftovers", "dead_leftovers", "labels"]
+__all__ = ["EXPERIMENT", "HOLDER", "OWNER", "ROLE", "RUN", "TRIAL", "Leftovers", "dead_leftovers", "labels"]
 
 RUN = "dev.arci.run"
 TRIAL = "dev.arci.trial"
 ROLE = "dev.arci.role"
 EXPERIMENT = "dev.arci.experiment"
+OWNER = "dev.arci.owner"
+"""What the variable `ARCI_OWNER` says, where it is set: so that those who share an engine know what is whose."""
 HOLDER = "holder"
 
 _YOUNG_S = 120.0
@@ -24,6 +27,8 @@ def labels(run_id: str, experiment_id: str, role: str, trial_id: str | None = No
     found = {RUN: run_id, EXPERIMENT: experiment_id, ROLE: role}
     if trial_id is not None:
         found[TRIAL] = trial_id
+    if owner := os.environ.get("ARCI_OWNER"):
+        found[OWNER] = owner
     return found
 
 

@@ -1,6 +1,7 @@
 """A runtime for one replay on an engine that has none and cannot make one: the bundle's image, our own code in it.
 
-The image stays without a name of ours, so no later run takes it for one that was made here.
+The image stays without a name of ours, so no later run takes it for one that was made here. The volume belongs to a run
+of its own, whose holder lives as long as the replay: a sweep takes it once the replay was killed, and never before.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import secrets
 import tarfile
 import uuid
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from io import BytesIO
 from typing import Any
@@ -17,35 +18,69 @@ import anyio
 
 from arci.errors import EngineError
 from arci.isolation.docker.base_image import find_image
+from arci.isolation.docker.containers import Containers
 from arci.isolation.docker.engine import Engine
 from arci.isolation.docker.labels import HOLDER, labels
 from arci.isolation.docker.payload import runtime_context, runtime_sha256
 from arci.isolation.docker.recipes import KIND
+from arci.isolation.docker.relay import expect_line
 from arci.isolation.docker.runtime import Runtime, runtime_tag
+from arci.isolation.docker.spec import HOLDER_USER, INIT, RUNTIME_DIR, ImageFacts, Mount, container_config
+from arci.isolation.groups import task_group
+from arci.model.manifest import Isolation
 
-__all__ = ["forget_bytecode", "lent_runtime"]
+__all__ = ["LENT", "forget_bytecode", "lent_runtime"]
 
-_ROOT = "/opt/arci"
+LENT = "arci-runtime-lent-"
+"""What the name of every such volume begins with."""
 _CALL_S = 60.0
 
 
 @asynccontextmanager
-async def lent_runtime(engine: Engine, image_id: str | None) -> AsyncIterator[Runtime | None]:
+async def lent_runtime(engine: Engine, image_id: str | None, limits: Isolation) -> AsyncIterator[Runtime | None]:
     """None where the engine has ARCI's own runtime, or there is no image to lend; else one on a volume that goes with
-    the context."""
+    the context. `limits`: of the container that holds it."""
     if image_id is None or await find_image(engine, runtime_tag()) is not None:
         yield None
         return
-    volume = f"arci-runtime-lent-{secrets.token_hex(8)}"
+    volume, owned = f"{LENT}{secrets.token_hex(8)}", labels(str(uuid.uuid4()), "runtime", HOLDER)
     version = await engine.call("ask the engine's version", engine.api.version, timeout_s=_CALL_S)
     payload = _payload(runtime_context(version["Arch"]))
     try:
-        await engine.call("fill a lent runtime", _fill, engine.api, image_id, volume, payload, timeout_s=_CALL_S)
-        yield Runtime(image_id, volume, runtime_sha256())
+        await engine.call("fill a lent runtime", _fill, engine.api, image_id, volume, payload, owned, timeout_s=_CALL_S)
+        async with _held(engine, image_id, volume, owned, limits):
+            yield Runtime(image_id, volume, runtime_sha256())
     finally:
         with anyio.CancelScope(shield=True):
-            await _remove_volume(engine, volume)
             await forget_bytecode(engine, (), lent=volume)
+            await _remove_volume(engine, volume)
+
+
+@asynccontextmanager
+async def _held(
+    engine: Engine, image_id: str, volume: str, owned: Mapping[str, str], limits: Isolation
+) -> AsyncIterator[None]:
+    """A holder of the volume: it ends when this process does, however that ends."""
+    image = await engine.call("inspect an image", engine.api.inspect_image, image_id, timeout_s=_CALL_S)
+    config = container_config(
+        ImageFacts.from_inspect(image),
+        [INIT, "hold"],
+        env={},
+        labels=owned,
+        network="none",
+        limits=limits,
+        files=None,
+        mounts=[Mount(volume, RUNTIME_DIR)],
+        user=HOLDER_USER,
+    )
+    async with task_group() as tasks:
+        containers = Containers(engine, tasks)
+        try:
+            await expect_line(await containers.launch(config), b"ready", "hold a lent runtime")
+            yield
+        finally:
+            with anyio.CancelScope(shield=True):
+                await containers.remove_all()
 
 
 async def forget_bytecode(engine: Engine, image_ids: Collection[str], *, lent: str | None = None) -> None:
@@ -72,19 +107,19 @@ def _payload(context: bytes) -> bytes:
     return out.getvalue()
 
 
-def _fill(api: Any, image_id: str, volume: str, payload: bytes) -> None:
+def _fill(api: Any, image_id: str, volume: str, payload: bytes, owned: Mapping[str, str]) -> None:
     """Nothing of the image is copied, and nothing of it is started: the engine itself unpacks what it is given."""
-    mount = {"Type": "volume", "Source": volume, "Target": _ROOT, "VolumeOptions": {"NoCopy": True}}
+    mount = {"Type": "volume", "Source": volume, "Target": RUNTIME_DIR, "VolumeOptions": {"NoCopy": True}}
     config = {
         "Image": image_id,
         "Entrypoint": ["/never/started"],
-        "Labels": labels(str(uuid.uuid4()), "runtime", HOLDER),
+        "Labels": dict(owned),
         "HostConfig": {"NetworkMode": "none", "Mounts": [mount]},
     }
-    api.create_volume(volume, labels={KIND: "lent"})
+    api.create_volume(volume, labels={KIND: "lent", **owned})
     container = api.create_container_from_config(config)["Id"]
     try:
-        if not api.put_archive(container, _ROOT, payload):
+        if not api.put_archive(container, RUNTIME_DIR, payload):
             raise EngineError("fill a lent runtime", "the engine did not take the archive.")
     finally:
         api.remove_container(container, v=False, force=True)

@@ -17,6 +17,7 @@ from arci.isolation.docker.spec import (
     INIT,
     LAUNCH,
     WORKDIR,
+    silence_argv,
 )
 from arci.isolation.groups import task_group
 from arci.isolation.header import init_header
@@ -52,10 +53,12 @@ class DockerPod:
         return image_of(self._parts, self._plan, role).workdir  # every guest starts there, but servers go elsewhere
 
     def python(self, role: Role, guest: str, *args: str) -> tuple[str, ...]:
-        uid = ("--uid", str(ENVIRONMENT_UID)) if guest == "recorder" else ()
+        own: tuple[str, ...] = ()
+        if guest == "recorder":
+            own = ("--uid", str(ENVIRONMENT_UID), *silence_argv(self._parts.silence_ms))
         image = image_of(self._parts, self._plan, role)
         prefix = ("-X", f"pycache_prefix={BYTECODE_DIR}") if image.id in self._parts.bytecode else ()
-        return ("python3", "-I", "-S", *prefix, LAUNCH, guest, *args, *uid)
+        return ("python3", "-I", "-S", *prefix, LAUNCH, guest, *args, *own)
 
     async def start(self, role: Role, process: ProcessSpec) -> DockerGuest:
         key = (role, "" if process.serve is None else process.serve[0])

@@ -81,6 +81,8 @@ class Removal:
                     if error.status == 404:
                         return None
                     trouble = error.message.removeprefix("remove: ")
+                    if self._engine.is_mute:
+                        break
                 else:
                     return None
         return trouble

@@ -23,6 +23,7 @@ from arci.isolation.docker.spec import (
     ImageFacts,
     Mount,
     container_config,
+    silence_argv,
 )
 from arci.model.manifest import Server
 from arci.model.trial import Role
@@ -52,6 +53,8 @@ class PodParts:
     socket_path: str
     files: int
     slot_number: int
+    silence_ms: int | None = None
+    """How long a guest lives on without a sign of life; None: without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ def guest_config(run: RunPlan, plan: TrialPlan, parts: PodParts, role: Role, pro
     limits = run.manifest.isolation
     return container_config(
         image,
-        _argv(role, process, image, parts.socket_path),
+        _argv(role, process, image, parts),
         env={"HOME": place.home, "TMPDIR": "/tmp", **process.env},
         labels=labels(run.run_id, run.manifest.experiment_id, role, plan.trial_id),
         network=holder.container_id,
@@ -110,7 +113,7 @@ def guest_config(run: RunPlan, plan: TrialPlan, parts: PodParts, role: Role, pro
     )
 
 
-def _argv(role: Role, process: ProcessSpec, image: ImageFacts, socket_path: str) -> tuple[str, ...]:
+def _argv(role: Role, process: ProcessSpec, image: ImageFacts, parts: PodParts) -> tuple[str, ...]:
     argv = process.argv or (*image.entrypoint, *image.cmd)
     if not argv:
         raise EngineError(
@@ -120,10 +123,10 @@ def _argv(role: Role, process: ProcessSpec, image: ImageFacts, socket_path: str)
         return argv
     told: tuple[str, ...] = ()
     if process.serve is not None:
-        told = ("--serve", f"unix:{socket_path}")
+        told = ("--serve", f"unix:{parts.socket_path}")
     elif process.status_token is not None:
         told = ("--status", DIAL)
-    return (INIT, "init", *told, "--", *argv)
+    return (INIT, "init", *silence_argv(parts.silence_ms), *told, "--", *argv)
 
 
 def _place(run: RunPlan, parts: PodParts, role: Role, server: str) -> Place:

@@ -99,6 +99,7 @@ class DockerSlots:
             socket_path=f"{SLOT_DIR}/{name}.sock",
             files=self._files,
             slot_number=slot.number,
+            silence_ms=self._containers.silence_ms,
         )
         return DockerPod(self._run, plan, self._containers, parts)
 
@@ -155,6 +156,7 @@ class DockerSlots:
                 limits=self._run.manifest.isolation,
                 files=self._files,
                 slot_volume=slot_volume,
+                silence_ms=self._containers.silence_ms,
             )
             guest = await self._containers.launch(config)
             await expect_line(guest, b"ready", "start a holder")

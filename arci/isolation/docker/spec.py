@@ -23,12 +23,14 @@ __all__ = [
     "INIT",
     "LAUNCH",
     "RUNTIME_DIR",
+    "SILENCE",
     "SLOT_DIR",
     "WORKDIR",
     "ImageFacts",
     "Mount",
     "container_config",
     "holder_config",
+    "silence_argv",
     "workdir_volume",
 ]
 
@@ -43,6 +45,8 @@ EVIDENCE_DIR = "/evidence"
 ENVIRONMENT_DIR = "/environment"
 """Holds a directory for each MCP server, at the same path in the boundary's container and in those of servers."""
 SLOT_DIR = "/run/arci"
+SILENCE = "--silence-ms"
+"""What follows is how long a guest of ours lives on when nothing comes on its stdin; without it, for ever."""
 AGENT_PORT = 47112
 """The one port of the agent's side; its namespace is the slot's own, so the number only has to be unusual."""
 ENVIRONMENT_UID = 65532
@@ -138,11 +142,23 @@ def container_config(
     return config
 
 
+def silence_argv(limit_ms: int | None) -> tuple[str, ...]:
+    """The option with which a guest of ours listens for signs of life; None: it does not."""
+    return () if limit_ms is None else (SILENCE, str(limit_ms))
+
+
 def holder_config(
-    image: ImageFacts, *, labels: Mapping[str, str], limits: Isolation, files: int, slot_volume: str | None
+    image: ImageFacts,
+    *,
+    labels: Mapping[str, str],
+    limits: Isolation,
+    files: int,
+    slot_volume: str | None,
+    silence_ms: int | None = None,
 ) -> dict[str, Any]:
-    """The create request of a holder: with a slot volume it relays the agent's side, without it only holds."""
-    argv = [INIT, "hold"]
+    """The create request of a holder: with a slot volume it relays the agent's side, without it only holds.
+    `silence_ms` None: it needs no sign of life."""
+    argv = [INIT, "hold", *silence_argv(silence_ms)]
     if slot_volume is not None:
         argv += ["--listen", f"127.0.0.1:{AGENT_PORT}"]
     mounts = [Mount(slot_volume, SLOT_DIR)] if slot_volume is not None else []

@@ -53,6 +53,11 @@ class AttachedStream:
                 except (OSError, ValueError):
                     return
 
+    @property
+    def is_sending(self) -> bool:
+        """True while bytes wait to be taken."""
+        return self._sending.locked()
+
     def close(self) -> None:
         """Give the socket back; a container whose stdin this was sees its end of file. Idempotent."""
         if self._closed:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import TypeVar
 
-__all__ = ["in_thread"]
+__all__ = ["begin_in_thread", "in_thread"]
 
 T = TypeVar("T")
 
@@ -23,6 +23,11 @@ _idle: list[SimpleQueue[Callable[[], None]]] = []
 
 async def in_thread(function: Callable[[], T]) -> T:
     """`function()`. Cancelled, it is given up at once: the thread goes on alone, and what comes of it is dropped."""
+    return await begin_in_thread(function)
+
+
+def begin_in_thread(function: Callable[[], T]) -> asyncio.Future[T]:
+    """The answer of `function()` to come. Who cancels it gives it up, as `in_thread` does."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
 
@@ -40,7 +45,7 @@ async def in_thread(function: Callable[[], T]) -> T:
         queue = SimpleQueue()
         threading.Thread(target=_serve, args=(queue,), daemon=True, name="engine call").start()
     queue.put(work)
-    return await answer
+    return answer
 
 
 def _serve(queue: SimpleQueue[Callable[[], None]]) -> None:

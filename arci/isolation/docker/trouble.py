@@ -11,7 +11,7 @@ import urllib3.exceptions
 
 from arci.errors import EngineError
 
-__all__ = ["FOREIGN", "engine_error", "is_not_running"]
+__all__ = ["FOREIGN", "engine_error", "is_not_running", "late_error", "mute_error"]
 
 FOREIGN = (
     docker.errors.DockerException,
@@ -49,6 +49,24 @@ def engine_error(operation: str, error: BaseException) -> EngineError:
         reason = _innermost(error)
         return EngineError(operation, _sentence(f"the connection to the engine broke: {reason}"), hint=_hint(reason))
     return EngineError(operation, _sentence(message), hint=_hint(message))
+
+
+def mute_error(operation: str, waited_s: float) -> EngineError:
+    """For an engine that takes connections and says nothing on them, not even to a ping."""
+    return EngineError(
+        operation,
+        f"the engine is mute: it takes connections and does not answer a ping within {waited_s:g} s.",
+        hint="wake or restart the engine (`docker version` shows whether it answers), then do the same again",
+    )
+
+
+def late_error(operation: str, waited_s: float) -> EngineError:
+    """For a call without an answer, whatever the engine says to others."""
+    return EngineError(
+        operation,
+        f"the engine did not answer within {waited_s:g} s.",
+        hint="`docker ps` shows whether it answers; restart it if it does not",
+    )
 
 
 def is_not_running(error: EngineError) -> bool:
