@@ -18,8 +18,9 @@ from fake_engine import FakeEngine, fake_engine
 from arci.isolation.base import Exit, Guest, ProcessSpec, RunPlan, TrialPlan
 from arci.isolation.conformance.plan import conformance_plan
 from arci.isolation.docker.build import BuildRequest, build
+from arci.isolation.docker.client import Client
 from arci.isolation.docker.endpoint import Endpoint
-from arci.isolation.docker.engine import Client, Engine
+from arci.isolation.docker.engine import Engine
 from arci.isolation.docker.isolation import DockerIsolation
 from arci.isolation.docker.labels import RUN
 from arci.isolation.docker.pod import DockerPod

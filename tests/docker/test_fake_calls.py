@@ -23,7 +23,8 @@ from arci.isolation.docker import containers as containers_module
 from arci.isolation.docker import engine as engine_module
 from arci.isolation.docker import guest as guest_module
 from arci.isolation.docker import removal as removal_module
-from arci.isolation.docker.engine import Client, connect
+from arci.isolation.docker.client import Client
+from arci.isolation.docker.engine import connect
 from arci.isolation.docker.trouble import FOREIGN, engine_error
 from arci.model.trial import Role
 
