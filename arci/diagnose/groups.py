@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from arci.model.trial import ARMS, Outcome
+from arci.gate.decision import ConditionDecision, Decision
+from arci.model.trial import ARMS, Outcome, Verdict
 
-__all__ = ["Group", "failure_groups"]
+__all__ = ["Group", "deciding_conditions", "failure_groups"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,16 @@ class Group:
     """`FAIL` or `ERROR`."""
     counts: Mapping[str, int]
     """Arm -> how many of its trials are in the group; both arms are there."""
+    deciding: Mapping[str, int]
+    """The same within the conditions that the verdict comes from."""
+    explains: bool
+    """It is of what the verdict comes from: the candidate has more of it there; of an ERROR, a trial there broke."""
     conditions: tuple[str, ...]
     trial_ids: tuple[str, ...]
     """In the order of the records."""
     representative: str
-    """The trial that best shows what changed: of the candidate, and with a partner that passed, where there is one."""
+    """The trial that best shows what changed: of the candidate, of a condition that the verdict comes from, and with a
+    partner that passed, as far as there is one."""
     partner: str | None
     """The trial of the other arm with the same condition and seed, if it is recorded."""
     partner_outcome: str | None
@@ -36,8 +42,15 @@ class Group:
         return len(self.trial_ids)
 
 
-def failure_groups(records: Sequence[Mapping[str, Any]]) -> list[Group]:
-    """The groups of all records that are not PASS: what the candidate does more often than the baseline comes first.
+def deciding_conditions(decision: Decision) -> tuple[ConditionDecision, ...]:
+    """Those that the verdict comes from: the gating ones that have it themselves; all that gate where none has."""
+    gating = tuple(condition for condition in decision.conditions if condition.is_gating)
+    return tuple(condition for condition in gating if condition.verdict is decision.verdict) or gating
+
+
+def failure_groups(records: Sequence[Mapping[str, Any]], decision: Decision) -> list[Group]:
+    """The groups of all records that are not PASS. Those that explain the verdict come first, the largest difference of
+    the arms within the conditions that it comes from before others; then the rest by size.
 
     A record that says not which trial it is of is in no group: the gate has named it.
     """
@@ -47,8 +60,17 @@ def failure_groups(records: Sequence[Mapping[str, Any]]) -> list[Group]:
     for record in records:
         if record.get("outcome") in (Outcome.FAIL, Outcome.ERROR):
             found.setdefault((str(record["outcome"]), _name(record)), []).append(record)
-    groups = [_group(outcome, name, members, by_trial) for (outcome, name), members in found.items()]
-    return sorted(groups, key=lambda g: (g.counts["baseline"] - g.counts["candidate"], -g.size, g.fingerprint))
+    deciding = frozenset(condition.condition_id for condition in deciding_conditions(decision))
+    is_invalid = decision.verdict is Verdict.ERROR
+    groups = [
+        _group((outcome, name), members, by_trial, deciding, is_invalid) for (outcome, name), members in found.items()
+    ]
+    return sorted(groups, key=_rank)
+
+
+def _rank(group: Group) -> tuple[bool, int, int, str]:
+    difference = group.deciding["candidate"] - group.deciding["baseline"] if group.explains else 0
+    return not group.explains, -difference, -group.size, group.fingerprint
 
 
 def _name(record: Mapping[str, Any]) -> str:
@@ -58,14 +80,23 @@ def _name(record: Mapping[str, Any]) -> str:
 
 
 def _group(
-    outcome: str, name: str, members: list[Mapping[str, Any]], by_trial: Mapping[str, Mapping[str, Any]]
+    key: tuple[str, str],
+    members: list[Mapping[str, Any]],
+    by_trial: Mapping[str, Mapping[str, Any]],
+    deciding: Collection[str],
+    is_invalid: bool,
 ) -> Group:
-    chosen = max(members, key=lambda record: _telling(record, by_trial))
+    outcome, name = key
+    chosen = max(members, key=lambda record: _telling(record, by_trial, deciding))
     partner = by_trial.get(_partner_id(chosen))
+    there = _by_arm(record for record in members if record.get("condition_id") in deciding)
+    is_broken = is_invalid and outcome == Outcome.ERROR and any(there.values())
     return Group(
         fingerprint=name,
         outcome=outcome,
-        counts={arm: sum(1 for record in members if record.get("arm") == arm) for arm in ARMS},
+        counts=_by_arm(members),
+        deciding=there,
+        explains=is_broken or there["candidate"] > there["baseline"],
         conditions=tuple(dict.fromkeys(str(record.get("condition_id")) for record in members)),
         trial_ids=tuple(str(record["trial_id"]) for record in members),
         representative=str(chosen["trial_id"]),
@@ -75,11 +106,19 @@ def _group(
     )
 
 
-def _telling(record: Mapping[str, Any], by_trial: Mapping[str, Mapping[str, Any]]) -> tuple[bool, bool, int]:
+def _by_arm(records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    arms = [record.get("arm") for record in records]
+    return {arm: arms.count(arm) for arm in ARMS}
+
+
+def _telling(
+    record: Mapping[str, Any], by_trial: Mapping[str, Mapping[str, Any]], deciding: Collection[str]
+) -> tuple[bool, bool, bool, int]:
     """Of equals the first in the schedule: in which order trials end is chance."""
     partner, index = by_trial.get(_partner_id(record)), record.get("index")
     passes = partner is not None and partner.get("outcome") == Outcome.PASS
-    return record.get("arm") == "candidate", passes, -index if isinstance(index, int) else 0
+    decides = record.get("condition_id") in deciding
+    return record.get("arm") == "candidate", decides, passes, -index if isinstance(index, int) else 0
 
 
 def _partner_id(record: Mapping[str, Any]) -> str:

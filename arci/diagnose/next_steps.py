@@ -25,7 +25,7 @@ def next_commands(run: str, group: Group, *, has_partner: bool) -> dict[str, tup
     if has_partner and group.partner is not None:
         commands["diff"] = ("arci", "diff", run, group.partner, trial)
     if group.outcome == Outcome.FAIL:
-        commands["minimize"] = ("arci", "minimize", run, trial, "--out", f"{name}.arci.json")
+        commands["minimize"] = ("arci", "minimize", run, trial, "--out", f"{name}.smaller.arci.json")
     commands["bundle"] = ("arci", "bundle", run, trial, "--out", f"{name}.arci")
     return commands
 

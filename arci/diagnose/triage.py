@@ -50,7 +50,7 @@ class Triage:
     run: StoredRun
     decision: Decision
     cases: tuple[Case, ...]
-    """What the candidate does more often than the baseline comes first."""
+    """What explains the verdict comes first: see `failure_groups`."""
     untold: tuple[Group, ...]
     """Groups beyond `most_groups`."""
 
@@ -65,7 +65,7 @@ def triage_of(
     directory: Path, run: StoredRun, decision: Decision, *, context: int = CONTEXT_STEPS, most_groups: int = MOST_GROUPS
 ) -> Triage:
     """The failures of a run as it was read back. `context`: steps before and after each divergence."""
-    groups = failure_groups(run.records)
+    groups = failure_groups(run.records, decision)
     told, untold = groups[:most_groups], groups[most_groups:]
     wanted = {name for group in told for name in (group.representative, group.partner) if name is not None}
     records = {r["trial_id"]: r for r in run.records if isinstance(r.get("trial_id"), str) and r["trial_id"] in wanted}
@@ -114,6 +114,8 @@ def _case_document(case: Case) -> dict[str, Any]:
         "fingerprint": group.fingerprint,
         "outcome": group.outcome,
         "counts": dict(group.counts),
+        "explains": group.explains,
+        "deciding_counts": dict(group.deciding),
         "size": group.size,
         "conditions": list(group.conditions),
         "trial_ids": list(group.trial_ids[:_MOST_TRIALS]),

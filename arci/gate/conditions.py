@@ -125,7 +125,8 @@ def _unmet(condition: Condition, results: ByArm) -> list[str]:
         if met[index] < fault.min_injections and not shadowed:
             trials = {arm: sum(r.injections[index] > 0 for r in results[arm]) for arm in ARMS}
             told = ", ".join(f"{arm}: injected in {trials[arm]} of {len(results[arm])} trials" for arm in ARMS)
-            reasons.append(f"{describe_fault(fault)}: fewer than {fault.min_injections} injections ({told})")
+            few = "no injection" if fault.min_injections == 1 else f"fewer than {fault.min_injections} injections"
+            reasons.append(f"{describe_fault(fault)}: {few} ({told})")
     return reasons
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from arci.manifest.images import requests_of, shared_images
 from arci.manifest.rules import bucket_of
 from arci.manifest.shape import DescriptorShape
+from arci.model.manifest import Arm, Manifest
 
-__all__ = ["least_n_to_block", "least_n_to_pass", "warnings_of"]
+__all__ = ["arms_warnings", "least_n_to_block", "least_n_to_pass", "warnings_of"]
 
 
 def warnings_of(shape: DescriptorShape, root: Path) -> Iterator[str]:
@@ -23,6 +24,24 @@ def warnings_of(shape: DescriptorShape, root: Path) -> Iterator[str]:
             "give each arm a context or an image of its own."
         )
     yield from _reach(shape)
+
+
+def arms_warnings(manifest: Manifest) -> list[str]:
+    """One where both arms run the same program out of the same image or sources in the same environment."""
+    told = [_identity(manifest, arm) for arm in manifest.arms.values()]
+    if None in told or len(told) != 2 or told[0] != told[1]:
+        return []
+    return [
+        "both arms are the same (program, image or sources, and environment): only noise is compared; "
+        "point candidate at what was changed."
+    ]
+
+
+def _identity(manifest: Manifest, arm: Arm) -> tuple[object, ...] | None:
+    """What an arm runs; None where it is not known."""
+    image = manifest.images.get(arm.name)
+    sha256 = image.get("sha256") if isinstance(image, dict) else image
+    return None if sha256 is None else (sha256, arm.kind, arm.ref, arm.argv, arm.env, arm.secret_env)
 
 
 def least_n_to_pass(tail: float, delta: float) -> int:

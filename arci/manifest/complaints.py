@@ -44,8 +44,16 @@ _FORMS = {
 
 
 def complaints(error: ValidationError) -> list[Finding]:
-    """A finding for each error, in the order of the models' keys."""
-    return [_finding(detail) for detail in error.errors(include_url=False)]
+    """A finding for each error, in the order of the models' keys. Of the unknown keys of one mapping the first alone
+    lists what is allowed."""
+    listed: set[tuple[int | str, ...]] = set()
+    findings = []
+    for detail in error.errors(include_url=False):
+        place = detail["loc"][:-1]
+        is_unknown = detail["type"] == "extra_forbidden"
+        findings.append(_unknown(detail, is_first=place not in listed) if is_unknown else _finding(detail))
+        listed |= {place} if is_unknown else set()
+    return findings
 
 
 def allowed_keys(location: tuple[int | str, ...]) -> list[str]:
@@ -64,13 +72,18 @@ def show(value: Any) -> str:
     return one_line(text if len(text) <= 80 else f"{text[:80]}...")
 
 
+def _unknown(detail: ErrorDetails, *, is_first: bool) -> Finding:
+    location = detail["loc"]
+    path: Path = tuple(part for part in location if not _is_tag(part))
+    allowed = allowed_keys(location[:-1])
+    rest = f"; allowed: {', '.join(allowed)}." if is_first else ", either."
+    return Finding(path, f"is not a known key{rest}", closest(str(path[-1]), allowed))
+
+
 def _finding(detail: ErrorDetails) -> Finding:
     location = detail["loc"]
     path: Path = tuple(part for part in location if not _is_tag(part))
     kind = detail["type"]
-    if kind == "extra_forbidden":
-        allowed = allowed_keys(location[:-1])
-        return Finding(path, f"is not a known key; allowed: {', '.join(allowed)}.", closest(str(path[-1]), allowed))
     if kind == "missing":
         return Finding(path, "is missing; it is required.")
     if kind == "arci":

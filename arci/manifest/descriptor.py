@@ -17,6 +17,7 @@ from arci.manifest.document import document_of
 from arci.manifest.files import place_files, read_task, read_tasks
 from arci.manifest.images import grader_source, project_source, requests_of, shared_images
 from arci.manifest.later import without_later
+from arci.manifest.other_documents import refuse_other_document
 from arci.manifest.rules import FaultKinds, experiment_findings
 from arci.manifest.rules_faults import fault_findings
 from arci.manifest.rules_places import place_findings
@@ -106,7 +107,10 @@ def read_descriptor(
     if not isinstance(node.value, dict):
         message = f"{show(node.plain())} is not a mapping; a mapping of keys such as experiment_id is required."
         raise SpecError([*source.noted(notes), source.problem(Finding((), message))])
-    source = dataclasses.replace(source, root=_overridden(node, overrides or Overrides()))
+    refuse_other_document(source)
+    overrides = overrides or Overrides()
+    unseen = list(_behind(source, overrides))
+    source = dataclasses.replace(source, root=_overridden(node, overrides))
     noted = {note.path for note in notes if note.path}
     root = Path(path).absolute().parent
     faults = _own_faults() if faults is None else faults
@@ -114,9 +118,9 @@ def read_descriptor(
     kept = [finding for finding in dict.fromkeys(findings) if finding.path not in noted]
     tasks, problems = _tasks(shape, root) if shape else ([], [])
     ordered = sorted(kept, key=lambda finding: source.line(finding.path))
-    problems = [*source.noted(notes), *(source.problem(finding) for finding in ordered), *problems]
+    problems = [*source.noted(notes), *unseen, *(source.problem(finding) for finding in ordered), *problems]
     if problems or shape is None:
-        raise SpecError(problems)
+        raise SpecError(list({str(problem): problem for problem in problems}.values()))
     return Descriptor(Path(path), root, shape, document_of(shape, tasks, faults), tuple(warnings_of(shape, root)))
 
 
@@ -137,6 +141,17 @@ def _examined(source: Source, root: Path, faults: FaultKinds) -> tuple[Descripto
     findings.extend(place_files(data, root))
     findings.extend(_separation(shape, root) if shape else ())
     return shape, findings
+
+
+def _behind(source: Source, overrides: Overrides) -> Iterator[Problem]:
+    """What is wrong in the file where the command line says otherwise: it is wrong all the same."""
+    given = source.root.plain() if source.root else {}
+    keys = {"n_per_arm": overrides.n_per_arm, "isolation": overrides.backend}
+    data = {key: given[key] for key, value in keys.items() if value is not None and key in given}
+    try:
+        DescriptorShape.model_validate(data)
+    except ValidationError as error:
+        yield from (source.problem(finding) for finding in complaints(error) if finding.path[0] in data)
 
 
 def _separation(shape: DescriptorShape, root: Path) -> Iterator[Finding]:

@@ -77,7 +77,8 @@ def _cell(found: Divergence, side: Side, offset: int, most: int) -> list[str]:
     if offset >= len(side.steps):
         return ["(ended)"] if found.first + offset == side.count else []
     words = step_words(side.steps[offset])
-    lines = fold(words.line[:_MOST_CHARS], "! " if words.is_injected else "  ", "    ", _CELL)
+    line = f"{words.kind} {words.rest(most * (_CELL - 6))}"[:_MOST_CHARS]
+    lines = fold(line.rstrip(), "! " if words.is_injected else "  ", "    ", _CELL)
     return lines if len(lines) <= most else [*lines[: most - 1], f"{clip(lines[most - 1], _CELL - 4)} ..."]
 
 

@@ -30,19 +30,30 @@ class StepWords:
     kind: str
     head: str
     body: str
+    tail: str
+    """What made an answer, behind it: in front of a number it would read as its setting."""
     is_injected: bool
     """It is an injection, or an answer that one made."""
 
     @property
     def line(self) -> str:
-        return " ".join(part for part in (self.kind, self.head, self.body) if part)
+        return f"{self.kind} {self.rest()}".rstrip(" ")
+
+    def rest(self, most: int | None = None) -> str:
+        """All but the kind. Where a tail would end behind `most` characters, what stands before it is cut."""
+        told = " ".join(part for part in (self.head, self.body) if part)
+        if self.tail and most is not None and len(told) + len(self.tail) > most:
+            told = f"{told[: max(0, most - len(self.tail) - 4)]} ..."
+        return f"{told}{self.tail}"
 
 
 def step_words(step: Mapping[str, Any]) -> StepWords:
     """A step of `arci.model.record.trace_steps` in words; a kind that is not known, as its JSON."""
     kind = str(step.get("kind"))
     head, body = _HEADS.get(kind, _other)(step)
-    return StepWords(_KINDS.get(kind, kind), head, body, kind == "injection" or bool(step.get("injected_by")))
+    by = step.get("injected_by")
+    tail = f", injected by {by}" if by else ""
+    return StepWords(_KINDS.get(kind, kind), head, body, tail, kind == "injection" or bool(by))
 
 
 def injection_words(step: Mapping[str, Any]) -> str:
@@ -85,8 +96,7 @@ def _finish(step: Mapping[str, Any]) -> tuple[str, str]:
 
 def _answered(step: Mapping[str, Any]) -> str:
     how = "ok" if step.get("ok") else f"failed: {step.get('error_kind')}"
-    by = f", injected by {step['injected_by']}" if step.get("injected_by") else ""
-    return f"{_call(step)} {how}{by}"
+    return f"{_call(step)} {how}"
 
 
 def _asked(step: Mapping[str, Any]) -> tuple[str, str]:
@@ -94,8 +104,8 @@ def _asked(step: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _said(step: Mapping[str, Any]) -> tuple[str, str]:
-    called = f" {_json(step['tool_calls'])}" if step.get("tool_calls") else ""
-    return _answered(step), f"{_json(step.get('text'))}{called}"
+    parts = [_json(step[key]) for key in ("text", "tool_calls") if step.get(key)]
+    return _answered(step), " ".join(parts)
 
 
 def _injection(step: Mapping[str, Any]) -> tuple[str, str]:

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+from arci.diagnose.groups import deciding_conditions
 from arci.diagnose.triage import Triage
-from arci.gate.decision import ConditionDecision, Decision
+from arci.gate.decision import Decision
 from arci.report.html_plot import difference_figure
 from arci.report.html_tables import condition_section
 from arci.report.html_text import code, said
@@ -58,7 +59,7 @@ def _verdict(decision: Decision, name: str) -> Iterator[str]:
     verdict = decision.verdict.value
     yield f'<header>\n<h1><span class="verdict {verdict}">{verdict}</span> {name}</h1>\n'
     yield f"<p><strong>{said(headline(decision))}</strong></p>\n"
-    deciding = _deciding(decision)
+    deciding = deciding_conditions(decision)[:_MOST_DRAWN]
     if deciding:
         caption = (
             "Candidate minus baseline. PASS: all of the bar lies right of the dashed line at minus delta; BLOCK: all "
@@ -68,13 +69,6 @@ def _verdict(decision: Decision, name: str) -> Iterator[str]:
     yield f"<p>Exit code {decision.verdict.exit_code}. Rule: {said(rule(decision))}.</p>\n"
     yield _list(decision.reasons, _MOST_REASONS)
     yield "</header>\n"
-
-
-def _deciding(decision: Decision) -> tuple[ConditionDecision, ...]:
-    """The gating conditions that have the verdict of the whole; all that gate where none has."""
-    gating = [condition for condition in decision.conditions if condition.is_gating]
-    said_so = [condition for condition in gating if condition.verdict is decision.verdict]
-    return tuple((said_so or gating)[:_MOST_DRAWN])
 
 
 def _conditions(view: ReportView) -> Iterator[str]:

@@ -11,7 +11,7 @@ from arci.diagnose.next_steps import shell_line
 from arci.diagnose.traces import Trace
 from arci.diagnose.triage import Case, Triage
 from arci.report.diff_words import difference_at, injection_words, parting_words, step_words
-from arci.report.html_text import code, lines_said, said, table
+from arci.report.html_text import CELL, code, lines_said, said, table
 
 __all__ = ["MOST_LISTED", "failures_section"]
 
@@ -144,8 +144,7 @@ def _side_cell(found: Divergence, side: Side, offset: int, parting: bool) -> str
 def _step(side: Side, offset: int) -> str:
     words = step_words(side.steps[offset])
     injected = " injected" if words.is_injected else ""
-    rest = said(" ".join(part for part in (words.head, words.body) if part))
-    return f'<div class="step{injected}"><span class="kind">{said(words.kind, 30)}</span>{rest}</div>'
+    return f'<div class="step{injected}"><span class="kind">{said(words.kind, 30)}</span>{said(words.rest(CELL))}</div>'
 
 
 def _logs(trace: Trace | None, logs: Sequence[Excerpt]) -> Iterator[str]:

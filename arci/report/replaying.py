@@ -46,14 +46,15 @@ def render_minimised(found: Minimised, out: Path) -> str:
     lines += [
         f"  fails        {found.tally.failed} of {found.tally.tried}",
         f"  written to   {out}",
-        f"Next: {shlex.join(('arci', 'bundle', str(out), '--out', _smaller(out)))}",
+        f"Next: {shlex.join(('arci', 'bundle', str(out), '--out', _bundle_of(out)))}",
         *_after_repair(found.document.get("volatile", {})),
     ]
     return _text(lines)
 
 
-def _smaller(out: Path) -> str:
-    return f"{str(out).removesuffix('.json').removesuffix('.arci')}.smaller.arci"
+def _bundle_of(out: Path) -> str:
+    """`x.arci.json` gives `x.arci`."""
+    return f"{str(out).removesuffix('.json').removesuffix('.arci')}.arci"
 
 
 def _after_repair(volatile: Mapping[str, Any]) -> Iterator[str]:

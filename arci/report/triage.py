@@ -9,9 +9,10 @@ from arci.diagnose.groups import Group
 from arci.diagnose.next_steps import shell_line
 from arci.diagnose.traces import Trace
 from arci.diagnose.triage import Case, Triage
+from arci.gate.decision import Decision
 from arci.report.diff import render_diff
 from arci.report.escape import fold, printable
-from arci.report.words import headline
+from arci.report.words import conditions_of, headline
 
 __all__ = ["render_triage"]
 
@@ -35,7 +36,7 @@ def _lines(triage: Triage) -> Iterator[str]:
     total = len(triage.cases) + len(triage.untold)
     for number, case in enumerate(triage.cases, 1):
         yield ""
-        yield from _case(case, number, total)
+        yield from _case(case, decision, number, total)
     if triage.untold:
         yield ""
         yield from _untold(triage.untold)
@@ -54,10 +55,14 @@ def _counts(group: Group) -> str:
     return ", ".join(f"{arm} {count}" for arm, count in group.counts.items())
 
 
-def _case(case: Case, number: int, total: int) -> Iterator[str]:
+def _case(case: Case, decision: Decision, number: int, total: int) -> Iterator[str]:
     group = case.group
     yield from fold(f"group {number} of {total}: {group.outcome} {group.fingerprint}")
-    yield from fold(f"{_counts(group)}; condition {', '.join(group.conditions)}", "  ", "    ")
+    where = "condition" if len(group.conditions) == 1 else "conditions"
+    yield from fold(f"{_counts(group)}; {where} {conditions_of(decision, group.conditions)}", "  ", "    ")
+    if group.deciding != group.counts and group.explains:
+        told = ", ".join(f"{arm} {count}" for arm, count in group.deciding.items())
+        yield from fold(f"in what the verdict comes from: {told}", "  ", "    ")
     if group.detail:
         yield from fold(group.detail, "  ", "    ")
     if case.partner is None:

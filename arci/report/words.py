@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from arci.gate.decision import Decision
 from arci.model.manifest import Manifest
 from arci.model.trial import Verdict
 
-__all__ = ["bounds", "circumstances", "headline", "prior_run", "rate", "rule", "seconds"]
+__all__ = [
+    "bounds",
+    "circumstances",
+    "condition_mark",
+    "conditions_of",
+    "headline",
+    "prior_run",
+    "rate",
+    "rule",
+    "seconds",
+]
 
 
 def headline(decision: Decision) -> str:
@@ -28,6 +38,19 @@ def headline(decision: Decision) -> str:
     ):
         return f"The evidence supports a drop from baseline to candidate larger than {delta}."
     return "The candidate alone breaks a rule that was declared hard."
+
+
+def condition_mark(decision: Decision, condition_id: str) -> str:
+    """`answer-lost (BLOCK)`, `hopeless (does not gate)`; of a condition that the decision does not tell, its id."""
+    for condition in decision.conditions:
+        if condition.condition_id == condition_id:
+            return f"{condition_id} ({condition.verdict or 'does not gate'})"
+    return condition_id
+
+
+def conditions_of(decision: Decision, condition_ids: Iterable[str]) -> str:
+    """The conditions of a group of failures with what the gate said of each."""
+    return ", ".join(condition_mark(decision, each) for each in condition_ids)
 
 
 def bounds(low: float | None, high: float | None) -> str:
@@ -57,9 +80,10 @@ def rule(decision: Decision) -> str:
     """The rule that was sealed before the first trial, in one line."""
     if decision.alpha is None or decision.delta is None:
         return "no rule could be read"
+    gating = f"{decision.k_conditions} gating condition{'' if decision.k_conditions == 1 else 's'}"
     return (
         f"alpha {decision.alpha:g}, delta {decision.delta:g}, {decision.interval_method}, "
-        f"{decision.k_conditions} gating condition(s), {decision.n_per_arm} trials per arm and condition"
+        f"{gating}, {decision.n_per_arm} trials per arm and condition"
     )
 
 

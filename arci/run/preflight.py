@@ -17,7 +17,10 @@ from anyio.abc import TaskGroup
 from arci.errors import ArciError, Problem, SpecError
 from arci.isolation.base import Findings, Isolation, Pod, RunPlan, Slots, TrialPlan
 from arci.isolation.groups import task_group
+from arci.manifest.cautions import arms_warnings
+from arci.manifest.located import located
 from arci.manifest.schedule import schedule
+from arci.manifest.source import Finding, dotted
 from arci.model.manifest import Manifest
 from arci.model.trial import ARMS, Blame, Role, Trial
 from arci.run.agent_side import await_import, end_agent, start_agent
@@ -28,11 +31,14 @@ from arci.run.grading import grade_trial
 from arci.run.masking import SHORTEST_SECRET, masked_errors
 from arci.run.outside import outside_problems, pace_warnings, where
 from arci.run.setting import Setting, make_setting
+from arci.run.tool_names import offer_of, tool_cautions, tool_problems
 from arci.run.upstreams import ignore
 
 __all__ = ["preflight"]
 
 _IMPORT_KIND = "import"
+_NOT_FOUND = "NotFound"
+"""The kind of a failure that says all in its words (`guest.usercode`)."""
 _NO_SUCH_PROGRAM = ("ended with 126", "ended with 127")
 
 
@@ -56,20 +62,25 @@ async def _find(setting: Setting, isolation: Isolation, plan: RunPlan, workers: 
     manifest, place = plan.manifest, where(plan.manifest)
     problems = [*_secret_problems(setting, place), *outside_problems(setting)]
     if problems:
-        raise SpecError(problems)
+        raise SpecError(_located(manifest, problems))
     findings = await isolation.check(replace(plan, workers=workers))
     if findings.problems:
         raise ArciError("\n".join(findings.problems))
     warnings = [*findings.warnings, *_secret_warnings(setting), *pace_warnings(manifest, workers)]
+    warnings += arms_warnings(manifest)
     async with isolation.open(plan) as slots:
         for number, arm in enumerate(ARMS):
             probe = _Probe(setting, place, _first_trial(manifest, arm), with_grader=number == 0)
             await probe.run(slots)
             problems += probe.problems
-            warnings += probe.warnings
+            warnings += [*probe.warnings, *map(str, _located(manifest, probe.cautions))]
     if problems:
-        raise SpecError(list({str(problem): problem for problem in problems}.values()))
+        raise SpecError(_located(manifest, list({str(problem): problem for problem in problems}.values())))
     return replace(findings, warnings=tuple(dict.fromkeys(warnings)))
+
+
+def _located(manifest: Manifest, problems: list[Problem]) -> list[Problem]:
+    return located(problems, where(manifest), manifest.experiment_id) if problems else []
 
 
 def _first_trial(manifest: Manifest, arm: str) -> Trial:
@@ -102,6 +113,8 @@ class _Probe:
     def __init__(self, setting: Setting, place: str, trial: Trial, *, with_grader: bool) -> None:
         self.problems: list[Problem] = []
         self.warnings: list[str] = []
+        self.cautions: list[Problem] = []
+        """Warnings about a place in the descriptor."""
         self._setting = setting
         self._place = place
         self._attempt = Attempt(trial, setting.manifest, 1)
@@ -123,6 +136,7 @@ class _Probe:
             await await_ready(pod, attempt, channel, group, rehearsed=faults)
         if self._is_spoilt() or channel is None:
             return
+        self._judge_tool_names()
         agent = await start_agent(pod, attempt, self._setting, group)
         if agent is not None:
             await await_import(attempt)
@@ -148,8 +162,20 @@ class _Probe:
             if agent_ran and trouble.server is not None and self._attempt.arm.kind == "command":
                 continue
             path = environment_path(self._setting.manifest.environment, trouble.server)
-            self._complain(path, f"{trouble.detail}{_quoted(trouble.stderr)}")
+            detail = trouble.detail.removeprefix("toolset: ")
+            self._complain(path, f"{detail}{_quoted(trouble.stderr, beside=detail)}")
         return bool(self.problems)
+
+    def _judge_tool_names(self) -> None:
+        manifest, said = self._setting.manifest, self._attempt.conversation
+        if not said.servers:  # nothing is known of what there is
+            return
+        offer = offer_of(manifest, said.tools, said.servers)
+        self.problems += [self._problem(finding) for finding in tool_problems(manifest, offer)]
+        self.cautions += [self._problem(finding) for finding in tool_cautions(manifest, offer)]
+
+    def _problem(self, finding: Finding) -> Problem:
+        return Problem(self._place, dotted(finding.path), finding.message, finding.hint)
 
     def _judge_agent(self) -> None:
         """Complains of what the user must mend; ArciError where the agent did not start for another reason."""
@@ -184,7 +210,8 @@ class _Probe:
         name, said = grader.ref or " ".join(grader.argv), f"{grade.error_kind}: {grade.message}"
         is_missing = grader.kind == "command" and grade.message.endswith(_NO_SUCH_PROGRAM)
         if grade.error_kind == _IMPORT_KIND or is_missing:
-            self._complain("contract.oracle", f"{name}: {said}{_stderr_words(attempt, Role.GRADER)}")
+            stderr = attempt.log(Role.GRADER).streams["stderr"].text()
+            self._complain("contract.oracle", f"{name}: {said}{_quoted(stderr, beside=grade.message)}")
         else:
             self.warnings.append(f"preflight: {name} has no answer for an untouched environment: {said}")
 
@@ -195,7 +222,7 @@ class _Probe:
 def _import_words(attempt: Attempt) -> str:
     failure = attempt.failure
     if failure is not None:
-        return f"{failure.kind}: {failure.message}"
+        return failure.message if failure.kind == _NOT_FOUND else f"{failure.kind}: {failure.message}"
     ended = attempt.conversation.init
     how = f"signal {ended.signal}" if ended.signal is not None else f"exit {ended.code}"
     return f"the worker ended with {how}{_stderr_words(attempt, Role.AGENT)}"
@@ -205,7 +232,7 @@ def _stderr_words(attempt: Attempt, role: Role) -> str:
     return _quoted(attempt.log(role).streams["stderr"].text())
 
 
-def _quoted(stderr: str) -> str:
-    """The end of what a part printed, for an error message."""
+def _quoted(stderr: str, beside: str = "") -> str:
+    """The end of what a part printed, for an error message, unless `beside` says it."""
     text = stderr.strip()[-1000:]
-    return f"\n{text}" if text else ""
+    return f"\n{text}" if text and text not in beside else ""

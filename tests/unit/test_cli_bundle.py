@@ -189,6 +189,7 @@ def test_the_commands_that_a_minimised_failure_ends_with_work(
     shown = well(call(capsys, "minimize", run, TRIAL, "--out", out)).stdout
     assert "  the one single removal lost the failure, in its one trial\n" in shown
     bundling, trying = (shlex.split(line.partition("arci ")[2]) for line in shown.splitlines()[-2:])
+    assert bundling[-1] == str(tmp_path / "smaller one.arci")
     well(call(capsys, *bundling))
     code = (tmp_path / "app.py").read_text()
     (tmp_path / "app.py").write_text(code.replace("def careless", "def once_careless") + "\n\ncareless = careful\n")

@@ -98,7 +98,7 @@ def test_triage_tells_a_group_from_its_counts_to_the_next_commands(
         f"{A} PASS\n",
         "They part at step 21.",
         f"stdout of agent of {B} (11 bytes)\n  | seed 12000\n",
-        f"  arci minimize {run} {B} --out reserve-timeout-00000-candidate.arci.json\n",
+        f"  arci minimize {run} {B} --out reserve-timeout-00000-candidate.smaller.arci.json\n",
         f"  arci bundle {run} {B} --out reserve-timeout-00000-candidate.arci\n",
     ):
         assert told in text

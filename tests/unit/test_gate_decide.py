@@ -75,7 +75,7 @@ def test_a_fault_that_no_trial_met_is_an_error_told_per_arm() -> None:
     decision = gate("P" * 200, "P" * 200, parts=calm)
     assert decision.verdict is Verdict.ERROR
     assert decision.reasons[0] == (
-        "reserve-timeout: tool_timeout on reserve, call 0: fewer than 1 injections (baseline: injected in 0 of 200 "
+        "reserve-timeout: tool_timeout on reserve, call 0: no injection (baseline: injected in 0 of 200 "
         "trials, candidate: injected in 0 of 200 trials)"
     )
     assert decision.conditions[0].injections == {"baseline": 0, "candidate": 0}

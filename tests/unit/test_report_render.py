@@ -46,7 +46,7 @@ def test_the_text_tells_counts_rates_bounds_verdict_and_why() -> None:
         "all of it below -0.1000",
         "baseline (A)",
         "candidate (B)",
-        "alpha 0.05, delta 0.1, clopper_pearson, 1 gating condition(s), 200 trials per arm",
+        "alpha 0.05, delta 0.1, clopper_pearson, 1 gating condition, 200 trials per arm",
         "fault tool_timeout on reserve, call 0",
         "injected: baseline 200 in 200 of 200 trials, candidate 200 in 200 of 200 trials",
         "8 x FAIL oracle|reserve timeout tool_timeout",

@@ -73,7 +73,7 @@ def test_commands_are_exact_and_quoted(tmp_path: Path) -> None:
     run = make_run(tmp_path / "a b", outcomes=OUTCOMES, parts=parting)
     commands = case_of(run).commands
     out = "reserve-timeout-00001-candidate"
-    assert commands["minimize"] == ("arci", "minimize", str(run), FAILED, "--out", f"{out}.arci.json")
+    assert commands["minimize"] == ("arci", "minimize", str(run), FAILED, "--out", f"{out}.smaller.arci.json")
     assert shell_line(commands["bundle"]) == f"arci bundle '{run}' {FAILED} --out {out}.arci"
 
 

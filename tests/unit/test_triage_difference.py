@@ -81,6 +81,13 @@ def test_where_they_part_is_a_sentence() -> None:
     assert parting_words(compare("a", steps, "b", [])) == "They part at step 1: b has ended, a goes on."
 
 
+def test_what_made_a_long_answer_is_told_within_the_width() -> None:
+    words = step_words({**_step("x" * 500), "injected_by": "latency"})
+    assert len(words.rest(80)) == 80
+    assert words.rest(80).endswith("xxx ..., injected by latency")
+    assert step_words(_step("x" * 500)).rest(80) == words.rest().removesuffix(words.tail)
+
+
 @pytest.mark.parametrize(
     ("step", "line", "is_injected"),
     [
@@ -88,9 +95,10 @@ def test_where_they_part_is_a_sentence() -> None:
         (_step(None), "answer get[0] ok null", False),
         (
             {**_step("late"), "ok": False, "error_kind": "timeout", "injected_by": "f"},
-            'answer get[0] failed: timeout, injected by f "late"',
+            'answer get[0] failed: timeout "late", injected by f',
             True,
         ),
+        ({**_step(40), "injected_by": "latency"}, "answer get[0] ok 40, injected by latency", True),
         ({"kind": "model_step", "summary": "thinks", "facts": {}}, "model thinks", False),
         ({"kind": "model_step", "summary": "thinks", "facts": {"n": 1}}, 'model thinks {"n": 1}', False),
         ({"kind": "injection", "fault": "f", "tool": "t", "occurrence": 2}, "injection f on t[2]", True),
@@ -108,7 +116,7 @@ def test_where_they_part_is_a_sentence() -> None:
         ),
         (
             {"kind": "model_finish", "upstream": "m", "occurrence": 0, "error_kind": "timeout", "injected_by": "slow"},
-            "reply m[0] failed: timeout, injected by slow null",
+            "reply m[0] failed: timeout, injected by slow",
             True,
         ),
         ({"kind": "agent_result", "claim": {"done": True}}, 'claim {"done": true}', False),
