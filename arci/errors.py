@@ -30,6 +30,11 @@ EXIT_NO_ENGINE = 69
 """No container engine answers."""
 
 
+def _sentence(text: str) -> str:
+    """`text` with a full stop, unless it ends as a sentence does: what comes after it is another."""
+    return text if text.rstrip().endswith((".", "!", "?", ":", ";")) else f"{text.rstrip()}."
+
+
 class ArciError(Exception):
     """Something that a person must read. `exit_code` is what a command ends with."""
 
@@ -41,7 +46,7 @@ class ArciError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return self.message if self.hint is None else f"{self.message} Hint: {self.hint}"
+        return self.message if self.hint is None else f"{_sentence(self.message)} Hint: {self.hint}"
 
 
 class UsageError(ArciError):
@@ -63,8 +68,8 @@ class Problem:
 
     def __str__(self) -> str:
         path = f" {self.path}:" if self.path else ""
-        hint = f" Hint: {self.hint}" if self.hint else ""
-        return f"{self.where}:{path} {self.message}{hint}"
+        message = f"{_sentence(self.message)} Hint: {self.hint}" if self.hint else self.message
+        return f"{self.where}:{path} {message}"
 
     def __repr__(self) -> str:
         return f"Problem({str(self)!r})"

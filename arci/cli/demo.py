@@ -15,7 +15,7 @@ __all__ = ["demo"]
 @click.command()
 @options.isolation
 @click.option("--n", type=click.IntRange(1, 100_000), help="Trials per arm of the experiment; 200 by default.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="A new directory; arci-demo by default.")
+@click.option("--out", type=options.NewDirectory(), help="A new directory; arci-demo by default.")
 @options.as_json
 def demo(isolation: str | None, n: int | None, out: Path | None, json_: bool) -> None:
     """Show what ARCI does, in six steps that each check themselves: a change that looks harmless, the BLOCK, where the
@@ -25,7 +25,7 @@ def demo(isolation: str | None, n: int | None, out: Path | None, json_: bool) ->
     """
     import sys
 
-    from arci.demo.place import choose_directory, write_files
+    from arci.demo.place import choose_directory, reach, write_files
     from arci.demo.scene import TRIALS, Scene, Step
     from arci.demo.story import tell
     from arci.demo.telling import render_end, render_scene, render_step, story_document
@@ -33,6 +33,7 @@ def demo(isolation: str | None, n: int | None, out: Path | None, json_: bool) ->
 
     observer = make_observer(sys.stderr)
     scene = Scene(choose_directory(out), isolation or "process", TRIALS if n is None else n, observer, options.notice)
+    run_interruptibly(reach, scene.backend)
     write_files(scene.directory)
 
     def told(number: int, step: Step) -> None:

@@ -37,6 +37,7 @@ def seal(
 ) -> None:
     """Resolve DESCRIPTOR's images, write every default out, and seal it without running it."""
     from arci.api import Job, RunOptions, seal_descriptor
+    from arci.manifest.cautions import arms_warnings
     from arci.model.canonical import canonical
     from arci.store.files import replace_file
 
@@ -44,5 +45,7 @@ def seal(
     job = seal_descriptor(Job(chosen, notice=options.notice), run_interruptibly)
     assert job.document is not None
     replace_file(out, canonical(job.document) + b"\n")
+    for warning in arms_warnings(job.manifest):
+        options.notice(f"warning: {warning}")
     summary = {"manifest_sha256": job.document["record_sha256"], "file": str(out)}
     options.emit_json(summary) if json_ else click.echo(f"{summary['manifest_sha256']}  {out}")

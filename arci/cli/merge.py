@@ -15,7 +15,7 @@ __all__ = ["merge"]
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=options.NewDirectory(),
     required=True,
     help="Directory in which the merged run gets the experiment's name.",
 )

@@ -13,7 +13,17 @@ import click
 if TYPE_CHECKING:
     from arci.gate.decision import Decision
 
-__all__ = ["NewFile", "as_json", "emit_json", "exit_with", "isolation", "notice", "run_directory", "workers"]
+__all__ = [
+    "NewDirectory",
+    "NewFile",
+    "as_json",
+    "emit_json",
+    "exit_with",
+    "isolation",
+    "notice",
+    "run_directory",
+    "workers",
+]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,6 +47,22 @@ class NewFile(click.Path):
             self.fail(f"{str(path)!r} is no regular file; a file's path is allowed.", param, ctx)
         if not path.parent.is_dir():
             self.fail(f"{str(path.parent)!r} is not a directory; one that is there is required.", param, ctx)
+        return path
+
+
+class NewDirectory(click.Path):
+    """A directory that files will be written to: refused before any work where that cannot be."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, file_okay=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        place = next(place for place in (path, *path.absolute().parents) if os.path.lexists(place))
+        if not place.is_dir():
+            self.fail(f"{str(place)!r} is not a directory; one that is there, or none yet, is required.", param, ctx)
+        if not os.access(place, os.W_OK | os.X_OK):
+            self.fail(f"{str(place)!r} cannot be written to; a directory that can is required.", param, ctx)
         return path
 
 

@@ -18,7 +18,7 @@ __all__ = ["run"]
 @options.isolation
 @click.option("--n", "n_per_arm", type=click.IntRange(1, 100_000), help="Trials per arm and condition.")
 @options.workers
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default="runs", show_default=True)
+@click.option("--out", type=options.NewDirectory(), default="runs", show_default=True)
 @click.option("--shard", metavar="I/K", help="Part I of K of a sealed manifest; no verdict: `arci merge` joins them.")
 @click.option("--resume", is_flag=True, help="Make the trials that a stopped run of the same manifest misses.")
 @click.option("--force", is_flag=True, help="Keep an old run of the same id as <id>.1 and start anew.")

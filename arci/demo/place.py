@@ -9,7 +9,7 @@ import arci
 from arci.errors import UsageError
 from arci.store.files import naming
 
-__all__ = ["EXAMPLE_FILES", "OWN_FILES", "choose_directory", "write_files"]
+__all__ = ["EXAMPLE_FILES", "OWN_FILES", "choose_directory", "reach", "write_files"]
 
 EXAMPLE_FILES = (
     *("a-vs-a.yaml", "a-vs-b.yaml", "a-vs-c.yaml"),
@@ -30,6 +30,17 @@ def choose_directory(out: Path | None) -> Path:
     if out.exists() or out.is_symlink():
         raise UsageError(f"--out: {out}: something is there already; a new or an empty directory is required.")
     return out
+
+
+async def reach(backend: str) -> str:
+    """What trials will run on: `backend`, or the endpoint of the engine. EngineUnavailable where none answers."""
+    if backend != "docker":
+        return backend
+    from arci.isolation.docker.engine import connect
+
+    engine = await connect()
+    engine.close()
+    return str(engine.endpoint)
 
 
 def write_files(directory: Path) -> None:

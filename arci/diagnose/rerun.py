@@ -17,7 +17,7 @@ from arci.run.result import TrialResult
 from arci.run.single import make_one
 from arci.run.witness import Witness
 from arci.store.layout import MANIFEST
-from arci.store.reader import read_record
+from arci.store.reader import read_record, refuse_foreign
 
 __all__ = ["RecordedTrial", "Rerun", "read_recorded", "rerun", "rerun_document"]
 
@@ -68,6 +68,7 @@ class Rerun:
 
 def read_recorded(run: Path, trial_id: str) -> RecordedTrial:
     """StoreError or SpecError for a store that cannot be read, BundleError for a record that is not of its manifest."""
+    refuse_foreign(run)
     record, document = read_record(run, trial_id), load_manifest(run / MANIFEST)
     manifest = Manifest.from_document(document)
     return RecordedTrial(document, manifest, check_record(manifest, record), record)

@@ -76,7 +76,7 @@ def _unknown(detail: ErrorDetails, *, is_first: bool) -> Finding:
     location = detail["loc"]
     path: Path = tuple(part for part in location if not _is_tag(part))
     allowed = allowed_keys(location[:-1])
-    rest = f"; allowed: {', '.join(allowed)}." if is_first else ", either."
+    rest = f"; allowed: {', '.join(allowed)}." if is_first else " either."
     return Finding(path, f"is not a known key{rest}", closest(str(path[-1]), allowed))
 
 

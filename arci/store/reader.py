@@ -8,13 +8,14 @@ from typing import Any
 
 from arci.errors import StoreError
 from arci.store.events import EventLog, read_event_log
-from arci.store.layout import EVENTS, LOGS, MANIFEST, RUN, TRIALS
+from arci.store.layout import EVENTS, LOGS, MANIFEST, RUN, RUN_FORMAT, TRIALS
 from arci.store.lines import Line, read_lines, read_object
 from arci.store.logs import LogTail, log_problem, read_kept
+from arci.store.nearby import run_hint, trial_hint
 from arci.store.run import StoredRun, StoreProblem
 from arci.store.verify import check_counts, check_info, check_manifest_file, check_recordings, in_flight
 
-__all__ = ["read_events", "read_log", "read_record", "read_run"]
+__all__ = ["read_events", "read_log", "read_record", "read_run", "refuse_foreign"]
 
 
 def read_run(directory: Path) -> StoredRun:
@@ -41,12 +42,11 @@ def read_run(directory: Path) -> StoredRun:
 def read_record(directory: Path, trial_id: str) -> dict[str, Any]:
     """The record of one trial. StoreError if there is none, or more than one."""
     _refuse_other(directory)
-    found = [r for r in _records(directory, []) if r.get("trial_id") == trial_id]
+    all_of_it = _records(directory, [])
+    found = [r for r in all_of_it if r.get("trial_id") == trial_id]
     if len(found) != 1:
         count = "no record" if not found else f"{len(found)} records"
-        raise StoreError(
-            f"{directory / TRIALS}: {count} of trial {trial_id!r}", hint="trial ids read like c:00012:candidate"
-        )
+        raise StoreError(f"{directory / TRIALS}: {count} of trial {trial_id!r}", hint=trial_hint(all_of_it, trial_id))
     return dict(found[0])
 
 
@@ -86,11 +86,22 @@ def read_log(directory: Path, trial_id: str, role: str, stream: str) -> LogTail:
         raise StoreError(f"{directory / LOGS}: {stream} of {role} of trial {trial_id!r}: {reason}") from None
 
 
+def refuse_foreign(directory: Path) -> None:
+    """StoreError for a store that another version of ARCI wrote, so that nothing in it can be taken at its word."""
+    _refuse_other(directory)
+    info = _object(directory, RUN, [])
+    if info is not None and info.get("format") != RUN_FORMAT:
+        raise StoreError(f"{directory / RUN}: {check_info(info)}", hint="install the version that wrote it")
+
+
 def _refuse_other(directory: Path) -> None:
     if not directory.is_dir():
-        raise StoreError(f"{directory}: no such directory")
+        raise StoreError(f"{directory}: no such directory", hint=run_hint(directory))
     if not any((directory / name).exists() for name in (MANIFEST, TRIALS, RUN)):
-        raise StoreError(f"{directory}: not a run store: it has neither {MANIFEST} nor {TRIALS} nor {RUN}")
+        raise StoreError(
+            f"{directory}: not a run store: it has neither {MANIFEST} nor {TRIALS} nor {RUN}",
+            hint=run_hint(directory / RUN),
+        )
 
 
 def _object(directory: Path, name: str, problems: list[StoreProblem]) -> dict[str, Any] | None:

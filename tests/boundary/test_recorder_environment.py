@@ -251,8 +251,8 @@ def test_an_environment_that_dies_fails_the_call_and_is_reported(bench: Any, too
     ("source", "words", "log"),
     [
         ("import nosuchmodule", "nosuchmodule", "Traceback"),
-        ("x = 1", "has no attribute 'make'", "Traceback"),
-        ("make = 5", "int is not callable", "Traceback"),
+        ("x = 1", "has no attribute 'make'", "AttributeError: "),
+        ("make = 5", "int is not callable", "TypeError: "),
         ("def make(task, seed):\n    raise KeyError('order_id')", "KeyError: 'order_id'", "Traceback"),
         ("def make(task, seed):\n    return 5", "has no attribute 'tools'", "Traceback"),
         (

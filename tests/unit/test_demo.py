@@ -155,7 +155,7 @@ async def test_a_step_that_does_not_hold_ends_the_story_with_3(scene: Scene) -> 
 @pytest.mark.anyio
 async def test_a_step_that_breaks_does_not_hold_and_says_why(scene: Scene) -> None:
     story = await tell(scene, ignore, (raising(ArciError("the disk is full", hint="make room")),))
-    assert (story.exit_code, story.steps[0].shows) == (3, "the disk is full Hint: make room")
+    assert (story.exit_code, story.steps[0].shows) == (3, "the disk is full. Hint: make room")
 
 
 @pytest.mark.anyio
@@ -172,6 +172,7 @@ def test_without_an_engine_the_demo_in_containers_ends_with_69(
     ended = call(capsys, "demo", "--isolation", "docker", "--out", tmp_path / "new", "--json")
     assert (ended.exit_code, ended.stdout) == (69, "")
     assert "nothing.sock" in ended.stderr
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_step_is_told_with_its_commands_as_they_are_typed(scene: Scene) -> None:

@@ -310,11 +310,47 @@ def test_sizes_become_bytes(tmp_path: Path, text: str, size: int) -> None:
 
 
 def test_the_command_line_is_applied_before_anything_is_checked(tmp_path: Path) -> None:
-    text = MINIMAL + "n_per_arm: nonsense\nisolation: {backend: process, pids: 99}\n"
+    text = MINIMAL + "n_per_arm: 7\nisolation: {backend: process, pids: 99}\n"
     descriptor = load(tmp_path, text, backend="docker", n_per_arm=8)
     assert descriptor.backend == "docker"
     assert descriptor.document["isolation"]["pids"] == 99
     assert descriptor.document["n_per_arm"] == 8
+
+
+@pytest.mark.parametrize("value", ['"50"', "5.5", "0", "[1]"])
+def test_a_wrong_value_is_told_although_the_command_line_says_otherwise(value: str, tmp_path: Path) -> None:
+    text = f"{MINIMAL}n_per_arm: {value}\n"
+    assert only(tmp_path, text, n_per_arm=8) == only(tmp_path, text)
+    assert only(tmp_path, text, n_per_arm=8)[0] == "arci.yaml:6"
+
+
+@pytest.mark.parametrize("value", ["podman", "{backend: podman}", "{pids: many}"])
+def test_a_wrong_place_is_told_although_the_command_line_says_otherwise(value: str, tmp_path: Path) -> None:
+    text = f"{MINIMAL}isolation: {value}\n"
+    assert only(tmp_path, text, backend="process") == only(tmp_path, text)
+
+
+def test_of_the_unknown_keys_of_a_mapping_the_first_lists_what_is_allowed(tmp_path: Path) -> None:
+    text = f"{MINIMAL}one: 1\nalph: 2\nbudgets: {{max_second: 1, foo: 2}}\n"
+    told = {path: message for _, path, message in problems(tmp_path, text)}
+    assert told["one"].startswith("is not a known key; allowed: experiment_id, ")
+    assert told["alph"] == told["budgets.foo"] == "is not a known key either."
+    assert told["budgets.max_second"].startswith("is not a known key; allowed: max_tool_calls, ")
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ("arci.run/9", "what arci run keeps of a run"),
+        ("arci.decision/1", "the decision of a run"),
+        ("arci.bundle/1", "what is inside a bundle"),
+        ("arci.signature/1", "the signature of a run"),
+    ],
+)
+def test_a_document_of_arci_that_is_no_descriptor_is_told_in_one_line(form: str, words: str, tmp_path: Path) -> None:
+    where, path, message = only(tmp_path, json.dumps({"format": form, "experiment_id": "x", "state": 1, "a": 2}))
+    assert (where, path) == ("arci.yaml", "")
+    assert message == f"is no descriptor but {words} (format '{form}')."
 
 
 def test_a_wrong_value_from_the_command_line_is_not_blamed_on_a_line(tmp_path: Path) -> None:
