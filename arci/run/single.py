@@ -12,6 +12,7 @@ from typing import Any
 from arci.errors import ArciError, Problem, SpecError, UsageError
 from arci.isolation.base import Findings, Isolation, Pod, RunPlan, TrialPlan
 from arci.isolation.groups import task_group
+from arci.manifest.located import located
 from arci.manifest.schedule import schedule
 from arci.model.manifest import Environment, Manifest
 from arci.model.trial import ARMS, Blame, Trial
@@ -149,7 +150,8 @@ def _raise_first(troubles: tuple[Trouble, ...], manifest: Manifest) -> None:
         if trouble.blame is not Blame.ENVIRONMENT:
             raise ArciError(text)
         where = str(manifest.volatile.get("descriptor", manifest.experiment_id))
-        raise SpecError([Problem(where, environment_path(manifest.environment, trouble.server), text)])
+        problem = Problem(where, environment_path(manifest.environment, trouble.server), text)
+        raise SpecError(located([problem], where, manifest.experiment_id))
 
 
 async def _fit(isolation: Isolation, plan: RunPlan) -> Findings:
