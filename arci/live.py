@@ -21,10 +21,12 @@ _GRADE = b'{"type":"grade",'
 
 
 class Teller:
-    """`say` is given each line, without an end; stderr of a guest is marked `!`."""
+    """`say` is given each line, without an end; stderr of a guest is marked `!`. Lines of the trace are cut at `width`
+    columns (None: whole)."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
+    def __init__(self, say: Callable[[str], None], width: int | None = None) -> None:
         self._say = say
+        self._width = None if width is None else width - _WIDTH - len(" | ")
         self._lines: dict[tuple[str, str], _Lines] = {}
 
     def output(self, guest: str, stream: str, data: bytes) -> None:
@@ -34,7 +36,7 @@ class Teller:
                 self._tell(guest, stream, line)
 
     def event(self, event: Mapping[str, Any]) -> None:
-        self._say(f"{'trace':<{_WIDTH}} | {render_event(event)}")
+        self._say(f"{'trace':<{_WIDTH}} | {render_event(event, self._width)}")
 
     def close(self) -> None:
         """Tell what had no end of line. Call it when the trial is over."""

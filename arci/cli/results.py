@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from arci.cli import options
+from arci.cli.terminal import width_of
 
 __all__ = ["gate", "logs", "report", "show"]
 
@@ -78,7 +79,7 @@ def show(run: Path, trial: str, json_: bool) -> None:
     if json_:
         options.emit_json({"record": record, "events": events})
     else:
-        click.echo(render_trial(record, events), nl=False)
+        click.echo(render_trial(record, events, width=width_of(sys.stdout)), nl=False)
 
 
 def _role(context: click.Context, parameter: click.Parameter, value: str) -> str:

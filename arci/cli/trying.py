@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
 from arci.cli import options
 from arci.cli.signals import run_interruptibly
+from arci.cli.terminal import width_of
 from arci.errors import EXIT_ERROR
 
 __all__ = ["tools", "try_"]
@@ -42,7 +44,7 @@ def try_(
     from arci.api import Job, RunOptions, try_trial
     from arci.live import Teller
 
-    teller = Teller(partial(click.echo, err=True))
+    teller = Teller(partial(click.echo, err=True), width_of(sys.stderr))
     job = Job(RunOptions(descriptor, isolation, n, build_ca=build_ca), notice=options.notice)
     result = try_trial(job, arm=arm, condition=condition, index=index, witness=teller, loop=run_interruptibly)
     teller.close()
@@ -51,7 +53,7 @@ def try_(
     else:
         from arci.report.trial import render_trial
 
-        click.echo(render_trial(result.record, result.events), nl=False)
+        click.echo(render_trial(result.record, result.events, width=width_of(sys.stdout)), nl=False)
     raise SystemExit(EXIT_ERROR if result.record["outcome"] == "ERROR" else 0)
 
 

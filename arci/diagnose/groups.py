@@ -24,8 +24,9 @@ class Group:
     """Arm -> how many of its trials are in the group; both arms are there."""
     deciding: Mapping[str, int]
     """The same within the conditions that the verdict comes from."""
-    explains: bool
-    """It is of what the verdict comes from: the candidate has more of it there; of an ERROR, a trial there broke."""
+    weight: int
+    """How much of the verdict it explains: by how many trials the candidate has more of it there; of an ERROR, how many
+    broke there; 0: nothing."""
     conditions: tuple[str, ...]
     trial_ids: tuple[str, ...]
     """In the order of the records."""
@@ -40,6 +41,10 @@ class Group:
     @property
     def size(self) -> int:
         return len(self.trial_ids)
+
+    @property
+    def explains(self) -> bool:
+        return self.weight > 0
 
 
 def deciding_conditions(decision: Decision) -> tuple[ConditionDecision, ...]:
@@ -65,12 +70,7 @@ def failure_groups(records: Sequence[Mapping[str, Any]], decision: Decision) -> 
     groups = [
         _group((outcome, name), members, by_trial, deciding, is_invalid) for (outcome, name), members in found.items()
     ]
-    return sorted(groups, key=_rank)
-
-
-def _rank(group: Group) -> tuple[bool, int, int, str]:
-    difference = group.deciding["candidate"] - group.deciding["baseline"] if group.explains else 0
-    return not group.explains, -difference, -group.size, group.fingerprint
+    return sorted(groups, key=lambda group: (-group.weight, -group.size, group.fingerprint))
 
 
 def _name(record: Mapping[str, Any]) -> str:
@@ -90,13 +90,13 @@ def _group(
     chosen = max(members, key=lambda record: _telling(record, by_trial, deciding))
     partner = by_trial.get(_partner_id(chosen))
     there = _by_arm(record for record in members if record.get("condition_id") in deciding)
-    is_broken = is_invalid and outcome == Outcome.ERROR and any(there.values())
+    broke = sum(there.values()) if outcome == Outcome.ERROR else 0
     return Group(
         fingerprint=name,
         outcome=outcome,
         counts=_by_arm(members),
         deciding=there,
-        explains=is_broken or there["candidate"] > there["baseline"],
+        weight=broke if is_invalid else max(0, there["candidate"] - there["baseline"]),
         conditions=tuple(dict.fromkeys(str(record.get("condition_id")) for record in members)),
         trial_ids=tuple(str(record["trial_id"]) for record in members),
         representative=str(chosen["trial_id"]),

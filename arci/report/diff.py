@@ -9,7 +9,7 @@ from typing import Any
 from arci.diagnose.check import Agreement, Compared
 from arci.diagnose.diff import Divergence, Side
 from arci.errors import StoreError
-from arci.report.diff_words import difference_at, injection_words, parting_words, step_words
+from arci.report.diff_words import StepWords, difference_at, injection_words, parting_words, step_words
 from arci.report.escape import WIDTH, clip, fold, pad
 
 __all__ = ["render_check", "render_diff", "side_by_side"]
@@ -77,9 +77,18 @@ def _cell(found: Divergence, side: Side, offset: int, most: int) -> list[str]:
     if offset >= len(side.steps):
         return ["(ended)"] if found.first + offset == side.count else []
     words = step_words(side.steps[offset])
-    line = f"{words.kind} {words.rest(most * (_CELL - 6))}"[:_MOST_CHARS]
-    lines = fold(line.rstrip(), "! " if words.is_injected else "  ", "    ", _CELL)
+    lines = _folded(words, most)
     return lines if len(lines) <= most else [*lines[: most - 1], f"{clip(lines[most - 1], _CELL - 4)} ..."]
+
+
+def _folded(words: StepWords, most: int) -> list[str]:
+    """In a cell's width. What made an answer is told in at most `most` lines, as far as its body can give way."""
+    first = "! " if words.is_injected else "  "
+    for room in range(most * _CELL, len(words.head) + len(words.tail), -4):
+        lines = fold(f"{words.kind} {words.rest(room)}"[:_MOST_CHARS].rstrip(), first, "    ", _CELL)
+        if len(lines) <= most or not words.tail:
+            return lines
+    return fold(words.line[:_MOST_CHARS], first, "    ", _CELL)
 
 
 def _row(number: str, left: str, right: str) -> str:

@@ -7,28 +7,38 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from arci.diagnose.groups import deciding_conditions
 from arci.diagnose.triage import Triage
 from arci.gate.decision import Decision
+from arci.model.trial import Verdict
 from arci.report.html_plot import difference_figure
+from arci.report.html_run import money, the_run, told_list
 from arci.report.html_tables import condition_section
-from arci.report.html_text import code, said
+from arci.report.html_text import said
 from arci.report.html_traces import failures_section
 from arci.report.view import ReportView, build_view
-from arci.report.words import headline, prior_run, rule, seconds
+from arci.report.words import headline, rule
 
 __all__ = ["CONTEXT_STEPS", "MOST_CONDITIONS", "render_html"]
 
 CONTEXT_STEPS = 30
 """Steps before and after a divergence that the page shows; what `triage_of` is asked for."""
 MOST_CONDITIONS = 50
-_MOST_REASONS, _MOST_DRAWN, _MOST_FACTS = 50, 3, 100
-_FACT = 1000
-"""Columns of one fact about the run."""
+_MOST_REASONS, _MOST_DRAWN = 50, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page that the navigation leads to. `content` is HTML already."""
+
+    id: str
+    title: str
+    content: str
 
 
 def render_html(triage: Triage) -> str:
@@ -48,14 +58,13 @@ def _page(view: ReportView, triage: Triage) -> Iterator[str]:
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
     yield '<meta name="referrer" content="no-referrer">\n<link rel="icon" href="data:,">\n'
     yield f"<title>{decision.verdict}: {name}</title>\n<style>{style}</style>\n</head>\n<body>\n"
-    yield from _verdict(decision, name)
-    yield from _conditions(view)
-    yield failures_section(triage)
-    yield from _circumstances(view)
+    anchors = {c.decision.condition_id: f"condition-{n}" for n, c in enumerate(view.conditions[:MOST_CONDITIONS], 1)}
+    yield from _verdict(decision, name, anchors)
+    yield from _parts(_sections(view, triage, anchors))
     yield f"<script>{script}</script>\n</body>\n</html>\n"
 
 
-def _verdict(decision: Decision, name: str) -> Iterator[str]:
+def _verdict(decision: Decision, name: str, anchors: Mapping[str, str]) -> Iterator[str]:
     verdict = decision.verdict.value
     yield f'<header>\n<h1><span class="verdict {verdict}">{verdict}</span> {name}</h1>\n'
     yield f"<p><strong>{said(headline(decision))}</strong></p>\n"
@@ -65,53 +74,57 @@ def _verdict(decision: Decision, name: str) -> Iterator[str]:
             "Candidate minus baseline. PASS: all of the bar lies right of the dashed line at minus delta; BLOCK: all "
             "of it lies left, in the shaded part. The dot is the difference of the rates."
         )
-        yield difference_figure(decision, deciding, caption)
+        yield difference_figure(decision, deciding, caption, anchors)
     yield f"<p>Exit code {decision.verdict.exit_code}. Rule: {said(rule(decision))}.</p>\n"
-    yield _list(decision.reasons, _MOST_REASONS)
+    yield told_list(decision.reasons, _MOST_REASONS)
     yield "</header>\n"
 
 
-def _conditions(view: ReportView) -> Iterator[str]:
-    told, decision = view.conditions[:MOST_CONDITIONS], view.decision
-    yield '<section id="conditions">\n<h2>Conditions</h2>\n'
+def _sections(view: ReportView, triage: Triage, anchors: Mapping[str, str]) -> Iterator[Section]:
+    """In the order of the page: what a person who has to act on the verdict needs first."""
+    failures = Section("failures", "Failures", failures_section(triage))
+    several = len(view.conditions) > 1
+    if several:
+        yield Section("conditions", "Conditions", _overview(view, anchors))
+    place = ("each", "Each condition") if several else ("conditions", "Conditions")
+    conditions = Section(*place, _conditions(view, anchors))
+    yield from (failures, conditions) if view.decision.verdict is Verdict.BLOCK else (conditions, failures)
+    told = money(view)
+    if told:
+        yield Section("usage", "Calls and money", told)
+    yield Section("run", "The run", the_run(view))
+
+
+def _parts(sections: Iterable[Section]) -> Iterator[str]:
+    told = tuple(sections)
+    links = "".join(f'<li><a href="#{section.id}">{section.title}</a></li>' for section in told)
+    yield f'<nav aria-label="On this page"><ul>{links}</ul></nav>\n'
+    for section in told:
+        yield f'<section id="{section.id}">\n<h2>{section.title}</h2>\n{section.content}</section>\n'
+
+
+def _overview(view: ReportView, anchors: Mapping[str, str]) -> str:
+    drawn = tuple(condition.decision for condition in view.conditions[:MOST_CONDITIONS])
+    caption = "Every condition; a broken bar does not gate. A name leads to its condition."
+    return difference_figure(view.decision, drawn, caption, anchors)
+
+
+def _conditions(view: ReportView, anchors: Mapping[str, str]) -> str:
+    """Of several, those that passed or do not gate are folded."""
+    told = view.conditions[:MOST_CONDITIONS]
     if not told:
-        yield "<p>None can be read from this run.</p>\n"
-    if len(view.conditions) > 1:
-        drawn = tuple(condition.decision for condition in told)
-        yield difference_figure(decision, drawn, "Every condition; a broken bar does not gate.")
-    if len(view.conditions) > len(told):
-        yield f'<p class="quiet">The first {len(told)} of {len(view.conditions)} conditions.</p>\n'
-    yield from (condition_section(condition, decision) for condition in told)
-    yield "</section>\n"
-
-
-def _circumstances(view: ReportView) -> Iterator[str]:
-    decision = view.decision
-    yield '<section id="run">\n<h2>The run</h2>\n'
-    yield from (f'<p class="warning">Warning: {said(w, _FACT)}</p>\n' for w in view.warnings[:_MOST_FACTS])
-    facts = [*view.circumstances, *(f"note: {note}" for note in view.notes)]
-    interrupted = sum(sum(condition.interrupted.values()) for condition in decision.conditions)
-    facts.append(f"interrupted starts that were, or must be, made again: {interrupted}")
-    if view.phases:
-        told = ", ".join(f"{name} {seconds(value)}" for name, value in view.phases.items())
-        facts.append(f"median time by phase: {told}")
-    yield _list(facts, _MOST_FACTS)
-    yield "<h3>Prior runs</h3>\n"
-    if decision.prior_runs:
-        yield _list(map(prior_run, decision.prior_runs), _MOST_FACTS)
-    else:
-        yield "<p>None was declared or found.</p>\n"
-    yield f'<p class="quiet">Manifest {code(decision.manifest_sha256)}, records {code(decision.trials_sha256)}</p>\n'
-    yield "</section>\n"
-
-
-def _list(texts: Iterable[str], most: int) -> str:
-    """Hostile texts as a list; what is beyond `most` is counted."""
-    all_of_them = list(texts)
-    items = [f"<li>{said(text, _FACT)}</li>" for text in all_of_them[:most]]
-    if len(all_of_them) > most:
-        items.append(f"<li>and {len(all_of_them) - most} more</li>")
-    return f"<ul>{''.join(items)}</ul>\n" if items else ""
+        return "<p>None can be read from this run.</p>\n"
+    left_out = f'<p class="quiet">The first {len(told)} of {len(view.conditions)} conditions.</p>\n'
+    sections = "".join(
+        condition_section(
+            condition,
+            view.decision,
+            anchors[condition.decision.condition_id],
+            is_folded=len(told) > 1 and condition.decision.verdict in (None, Verdict.PASS),
+        )
+        for condition in told
+    )
+    return left_out * (len(view.conditions) > len(told)) + sections
 
 
 @cache

@@ -6,7 +6,7 @@ Places are percentages of the width, so that lines follow the page's width and l
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from arci.gate.decision import ArmResult, ConditionDecision, Decision
@@ -54,10 +54,13 @@ def difference_scale(decision: Decision) -> Scale:
     return Scale(math.floor(low / step + 1e-9) * step, (math.floor(high / step + 1e-9) + 1) * step, step)
 
 
-def difference_figure(decision: Decision, conditions: tuple[ConditionDecision, ...], caption: str) -> str:
-    """A row for each condition: its bounds on candidate minus baseline, against -delta and 0."""
+def difference_figure(
+    decision: Decision, conditions: tuple[ConditionDecision, ...], caption: str, anchors: Mapping[str, str]
+) -> str:
+    """A row for each condition: its bounds on candidate minus baseline, against -delta and 0. `anchors`: condition ->
+    the id of the element that its name leads to, where there is one."""
     scale = difference_scale(decision)
-    rows = "".join(_difference_row(decision, condition, scale) for condition in conditions)
+    rows = "".join(_difference_row(decision, c, scale, anchors.get(c.condition_id)) for c in conditions)
     return f"<figure>{rows}{_axis(scale)}<figcaption>{caption}</figcaption></figure>\n"
 
 
@@ -70,7 +73,7 @@ def rates_figure(condition: ConditionDecision) -> str:
     return f"<figure>{rows}{_axis(_RATES)}<figcaption>{caption}</figcaption></figure>\n"
 
 
-def _difference_row(decision: Decision, condition: ConditionDecision, scale: Scale) -> str:
+def _difference_row(decision: Decision, condition: ConditionDecision, scale: Scale, anchor: str | None) -> str:
     told = bounds(condition.delta_low, condition.delta_high)
     verdict = condition.verdict.value if condition.verdict is not None else "does not gate"
     margin = "" if decision.delta is None else f" against {-decision.delta:g}"
@@ -79,7 +82,8 @@ def _difference_row(decision: Decision, condition: ConditionDecision, scale: Sca
     drawn = "".join(_difference_marks(decision, condition, scale))
     kind = "forest" if condition.is_gating else "forest ungated"
     mark = f'<strong class="{verdict}">{verdict}</strong>' if condition.verdict is not None else verdict
-    return f'<div class="plot-row">{name}: {told} {mark}</div>{_svg(kind, title, 44, drawn)}'
+    head = name if anchor is None else f'<a href="#{anchor}">{name}</a>'
+    return f'<div class="plot-row">{head}: {told} {mark}</div>{_svg(kind, title, 44, drawn)}'
 
 
 def _difference_marks(decision: Decision, condition: ConditionDecision, scale: Scale) -> Iterator[str]:

@@ -15,22 +15,31 @@ __all__ = ["MOST_FLIPS", "MOST_TASKS", "condition_section"]
 
 MOST_TASKS, MOST_FLIPS, _MOST_REASONS = 200, 30, 20
 
+_UNGATED = "reported, does not gate"
 
-def condition_section(view: ConditionView, decision: Decision) -> str:
-    """All of one condition."""
-    return "".join(_parts(view, decision))
+
+def condition_section(view: ConditionView, decision: Decision, anchor: str, *, is_folded: bool) -> str:
+    """All of one condition. `anchor`: the id of its element. Folded, its head says what came of it."""
+    decided = view.decision
+    verdict = decided.verdict.value if decided.verdict is not None else None
+    mark = f'<strong class="{verdict}">{verdict}</strong>' if verdict else _UNGATED
+    head = f"<h3>{said(decided.condition_id)} ({said(view.bucket)}): {mark}</h3>"
+    content = "".join(_parts(view, decision))
+    if not is_folded:
+        return f'<section id="{anchor}">\n{head}\n{content}</section>\n'
+    passed = " against ".join(f"{arm.result.successes}/{arm.result.n}" for arm in view.arms)
+    summary = f'<summary>{head} <span class="quiet">passed {passed}</span></summary>'
+    return f'<details class="condition" id="{anchor}">{summary}\n{content}</details>\n'
 
 
 def _parts(view: ConditionView, decision: Decision) -> Iterator[str]:
     decided = view.decision
-    verdict = decided.verdict.value if decided.verdict is not None else None
-    mark = f'<strong class="{verdict}">{verdict}</strong>' if verdict else "reported, does not gate"
-    yield f"<section>\n<h3>{said(decided.condition_id)} ({said(view.bucket)}): {mark}</h3>\n"
     against = f" against {-decision.delta:.4f}" if decision.delta is not None else ""
     over = ", best and worst case of the ERROR trials" if any(a.result.errors for a in view.arms) else ""
     difference = bounds(decided.delta_low, decided.delta_high)
     yield f"<p>Candidate minus baseline: <strong>{difference}</strong>{against}{over}.</p>\n"
-    untold = [r for r in decided.reasons if f"{decided.condition_id}: {r}" not in decision.reasons][:_MOST_REASONS]
+    told = {*decision.reasons, f"{decided.condition_id}: {_UNGATED}"}
+    untold = [r for r in decided.reasons if f"{decided.condition_id}: {r}" not in told][:_MOST_REASONS]
     if untold:
         yield f"<ul>{''.join(f'<li>{said(reason)}</li>' for reason in untold)}</ul>\n"
     yield rates_figure(decided)
@@ -39,7 +48,6 @@ def _parts(view: ConditionView, decision: Decision) -> Iterator[str]:
     yield from _injections(view)
     yield from _tasks(view)
     yield from _flips(view)
-    yield "</section>\n"
 
 
 def _counts(view: ConditionView) -> Iterator[str]:
@@ -54,7 +62,8 @@ def _counts(view: ConditionView) -> Iterator[str]:
         yield row("valid", *(str(arm.valid) for arm in arms))
         yield row("ERROR by blame", *(_excluded(arm) for arm in arms))
         yield row("passed of valid, never decides", *(f"{a.result.successes}/{a.valid}" for a in arms))
-    yield row("interrupted", *(str(arm.interrupted) for arm in arms))
+    if any(arm.interrupted for arm in arms):
+        yield row("interrupted", *(str(arm.interrupted) for arm in arms))
     for name in sorted({name for arm in arms for name in view.decision.hard_violations.get(arm.name, {})}):
         broken = (view.decision.hard_violations.get(arm.name, {}).get(name, 0) for arm in arms)
         yield row(f"broke the hard rule {said(name)}", *map(str, broken))

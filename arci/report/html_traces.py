@@ -12,28 +12,29 @@ from arci.diagnose.traces import Trace
 from arci.diagnose.triage import Case, Triage
 from arci.report.diff_words import difference_at, injection_words, parting_words, step_words
 from arci.report.html_text import CELL, code, lines_said, said, table
+from arci.report.words import conditions_of
 
 __all__ = ["MOST_LISTED", "failures_section"]
 
 MOST_LISTED = 100
 """Groups in the table; what is behind them is counted."""
+_ORDER = "Those that explain the verdict come first; the others by size."
 _HEADING = 100
 """Columns of a fingerprint in the heading of its group."""
 
 
 def failures_section(triage: Triage) -> str:
-    """The table of all groups, and each told group by itself."""
+    """The table of all groups, and each told group by itself: the content of a section."""
     return "".join(_parts(triage))
 
 
 def _parts(triage: Triage) -> Iterator[str]:
-    yield '<section id="failures">\n<h2>Failures of both arms</h2>\n'
     groups = [*(case.group for case in triage.cases), *triage.untold]
     if not groups:
         yield "<p>No recorded trial failed or broke.</p>\n"
     else:
-        yield "<p>Trials that are not PASS, by fingerprint: what the candidate does more often comes first.</p>\n"
-        rows = (_listed(group, number, len(triage.cases)) for number, group in enumerate(groups[:MOST_LISTED], 1))
+        yield f"<p>Trials of both arms that are not PASS, by fingerprint. {_ORDER}</p>\n"
+        rows = (_listed(group, number, triage) for number, group in enumerate(groups[:MOST_LISTED], 1))
         yield table("Groups", ["group", "outcome", "baseline", "candidate", "conditions"], rows, "stack")
     rest = groups[MOST_LISTED:]
     if rest:
@@ -43,16 +44,15 @@ def _parts(triage: Triage) -> Iterator[str]:
         yield f'<p class="quiet">Traces are shown of the first {len(triage.cases)} groups.</p>\n'
     for number, case in enumerate(triage.cases, 1):
         yield from _case(case, number)
-    yield "</section>\n"
 
 
-def _listed(group: Group, number: int, told: int) -> str:
+def _listed(group: Group, number: int, triage: Triage) -> str:
     fingerprint = code(group.fingerprint)
-    name = f'<a href="#group-{number}">{number}</a>' if number <= told else str(number)
+    name = f'<a href="#group-{number}">{number}</a>' if number <= len(triage.cases) else str(number)
     cells = {
         "outcome": said(group.outcome),
         **{arm: str(count) for arm, count in group.counts.items()},
-        "conditions": said(", ".join(group.conditions)),
+        "conditions": said(conditions_of(triage.decision, group.conditions)),
     }
     told_cells = "".join(f'<td data-name="{key}">{cell}</td>' for key, cell in cells.items())
     return f'<tr><th scope="row">{name}: {fingerprint}</th>{told_cells}</tr>\n'
@@ -64,6 +64,9 @@ def _case(case: Case, number: int) -> Iterator[str]:
     yield f"<h3>Group {number}: {said(group.outcome)} {code(group.fingerprint, _HEADING)}</h3>\n"
     if group.detail:
         yield f"<p>{said(group.detail)}</p>\n"
+    if group.explains and group.deciding != group.counts:
+        told = ", ".join(f"{arm} {count}" for arm, count in group.deciding.items())
+        yield f"<p>In what the verdict comes from: {told}.</p>\n"
     yield table("Shown here", ["trial", "id", "outcome", "ending", "seed"], _trials(case), "stack")
     for trace in (case.partner, case.representative):
         if trace is not None and trace.problem is not None:

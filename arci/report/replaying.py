@@ -39,7 +39,8 @@ def render_minimised(found: Minimised, out: Path) -> str:
     """What is left, and what it may be called."""
     count = len(found.after.faults)
     trials = f"{found.trials} trial{'' if found.trials == 1 else 's'}"
-    lines = [f"{found.kind}: {count} of {len(found.before.faults)} faults, {trials}", f"  {found.reason}"]
+    of = f"{len(found.before.faults)} fault{'' if len(found.before.faults) == 1 else 's'}"
+    lines = [f"{found.kind}: {count} of {of}, {trials}", f"  {found.reason}"]
     lines += [f"  fault        {f['name']} on {f['tool'] or 'every tool'} {_occurrence(f)}" for f in found.after.faults]
     if found.after.task != found.before.task:
         lines.append(f"  task         {canonical(found.after.task).decode('utf-8')}")

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from arci.report.escape import clip, fold, pad, printable
-from arci.report.words import seconds
+from arci.report.usage import usage_words
+from arci.report.words import chronological, seconds
 from arci.store.logs import LogTail
 
 __all__ = ["render_event", "render_log", "render_trial"]
 
-_LABEL = 14
+_LABEL, _NARROWEST = 14, 40
 _HIDDEN = frozenset({"kind", "at_s", "trial_id", "seq", "sha256", "tool", "occurrence", "call_id"})
 """Fields of an event that its line shows elsewhere, or not at all."""
 _TOLD = {
@@ -22,9 +23,12 @@ _TOLD = {
 """Of these kinds the fields that are told, in order: their bodies would hide them."""
 
 
-def render_trial(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The record and its trace as text of at most 100 columns, ended by a newline."""
-    return "\n".join(line.rstrip() for line in _lines(record, events)) + "\n"
+def render_trial(
+    record: Mapping[str, Any], events: Sequence[Mapping[str, Any]] = (), *, width: int | None = None
+) -> str:
+    """The record as text of at most 100 columns, and its trace in lines of at most `width` (None: whole), ended by a
+    newline."""
+    return "\n".join(line.rstrip() for line in _lines(record, events, width)) + "\n"
 
 
 def render_log(log: LogTail) -> str:
@@ -35,7 +39,7 @@ def render_log(log: LogTail) -> str:
     return f"{head}\n[... {log.left_out} of {log.total} bytes were not kept ...]\n{tail}"
 
 
-def _lines(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _lines(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]], width: int | None) -> Iterator[str]:
     blame = f", blame: {record.get('blame')}" if record.get("blame") else ""
     yield from fold(f"{record.get('outcome')}  {record.get('trial_id')}  ({record.get('ending')}{blame})")
     if record.get("detail"):
@@ -47,7 +51,7 @@ def _lines(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> It
         yield from (f"{'':{_LABEL}}  {line}" for line in rest)
     yield ""
     yield "trace"
-    yield from (render_event(event) for event in events)
+    yield from (render_event(event, width) for event in events)
 
 
 def _facts(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -74,11 +78,11 @@ def _facts(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "state before", _json(record["initial_state"])
     yield "final state", _json(record.get("final_state"))
     yield "evidence", _json(record.get("evidence"))
-    yield "usage", _json(record.get("usage"))
+    yield "usage", usage_words(_mapping(record, "usage"))
     for name, facts in _mapping(record, "models").items():
         yield "upstream", f"{name}: {_json(facts)}"
     phases = _mapping(record, "phases")
-    yield "time", ", ".join(f"{name} {_time(value)}" for name, value in phases.items())
+    yield "time", ", ".join(f"{name} {_time(value)}" for name, value in chronological(phases).items())
     for attempt in _list(record, "attempts"):
         yield "attempt before", _json(attempt)
     for role, digest in _mapping(record, "images").items():
@@ -102,8 +106,8 @@ def _environment(environment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "tools", str(environment["tools_sha256"])
 
 
-def render_event(event: Mapping[str, Any]) -> str:
-    """One event as one line of at most 100 columns."""
+def render_event(event: Mapping[str, Any], width: int | None = None) -> str:
+    """One event as one line, cut at `width` columns (None: whole)."""
     at = event.get("at_s")
     when = f"{at:9.3f} s" if isinstance(at, int | float) else f"{'':11}"
     told = _TOLD.get(str(event.get("kind")))
@@ -111,7 +115,8 @@ def render_event(event: Mapping[str, Any]) -> str:
     call = f"{callee}[{event.get('occurrence')}] " if callee is not None else ""
     names = [key for key in event if key not in _HIDDEN] if told is None else [key for key in told if event.get(key)]
     rest = " ".join(f"{key}={_json(event[key])}" for key in names)
-    return f"{when}  {pad(event.get('kind'), 12)}  {clip(call + rest, 73)}"
+    line = f"{when}  {pad(event.get('kind'), 12)}  {printable(call + rest)}"
+    return line if width is None else clip(line, max(width, _NARROWEST))
 
 
 def _text(data: bytes) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any
 
 from arci.report.words import seconds
 
-__all__ = ["UpstreamUse", "percentile", "upstream_use", "use_rows"]
+__all__ = ["UpstreamUse", "percentile", "upstream_use", "usage_words", "use_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +64,44 @@ def use_rows(uses: Sequence[UpstreamUse | None]) -> Iterator[tuple[str, list[str
         yield "decision latency", [_spread(use.decision_latencies_s) if use else "-" for use in uses]
 
 
+def usage_words(usage: Mapping[str, Any]) -> str:
+    """What a record's `usage` tells of one trial, without what is zero or not known; `nothing` if that is all."""
+    order = (*_COUNTED, *_SPENT, *sorted(set(usage) - {*_COUNTED, *_SPENT}))
+    told = [
+        _used(name, usage[name]) for name in order if name in usage and usage[name] is not None and usage[name] != 0
+    ]
+    return ", ".join(told) or "nothing"
+
+
 def percentile(values: Sequence[float], share: float) -> float:
     """The nearest-rank percentile of sorted, non-empty `values`; `share` in (0, 1]."""
     return values[max(0, math.ceil(share * len(values)) - 1)]
+
+
+_COUNTED = {
+    "tool_calls": "tool call",
+    "model_steps": "model step",
+    "relays": "relayed request",
+    "notifications": "notification",
+    "model_calls": "model call",
+    "input_tokens": "input token",
+    "output_tokens": "output token",
+    "cached_input_tokens": "cached input token",
+}
+_SPENT = {"agent_seconds": "in the agent", "model_seconds": "in models", "paced_seconds": "waiting for a pace"}
+
+
+def _used(name: str, value: Any) -> str:
+    number = _number(value)
+    if number is None:
+        return f"{name} {json.dumps(value, ensure_ascii=False, sort_keys=True)}"
+    if name in _COUNTED:
+        return f"{value} {_COUNTED[name]}{'' if number == 1 else 's'}"
+    if name in _SPENT:
+        return f"{seconds(number)} {_SPENT[name]}"
+    if name == "peak_memory_bytes":
+        return f"{number / (1 << 20):.1f} MiB of memory at most"
+    return f"USD {number:.6f}" if name == "cost_usd" else f"{name} {value}"
 
 
 def _facts(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:

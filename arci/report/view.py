@@ -16,13 +16,10 @@ from arci.gate.void import describe_fault
 from arci.model.manifest import Condition, Manifest
 from arci.model.trial import ARMS, Outcome
 from arci.report.usage import UpstreamUse, upstream_use
-from arci.report.words import circumstances
+from arci.report.words import chronological, circumstances
 from arci.store.run import StoredRun
 
 __all__ = ["ArmView", "ConditionView", "FailureGroup", "FaultView", "ReportView", "TaskView", "build_view"]
-
-
-_PHASES = ("create", "start", "ready", "agent", "seal", "grade")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +96,8 @@ class ReportView:
     notes: tuple[str, ...]
     phases: Mapping[str, float]
     """Median seconds by phase over all trials."""
+    use: Mapping[str, UpstreamUse | None]
+    """Of models and decisions, by arm, over all conditions."""
 
 
 def build_view(decision: Decision, run: StoredRun) -> ReportView:
@@ -115,6 +114,7 @@ def build_view(decision: Decision, run: StoredRun) -> ReportView:
         warnings=tuple(info.get("warnings", ())),
         notes=run.notes,
         phases=_phases(records.values()),
+        use={arm: upstream_use(records[r.trial_id] for r in results if r.arm == arm) for arm in ARMS},
     )
 
 
@@ -211,8 +211,7 @@ def _phases(records: Any) -> dict[str, float]:
             value = _seconds(record, "phases", name)
             if value is not None:
                 seconds.setdefault(name, []).append(value)
-    known = [name for name in _PHASES if name in seconds]
-    return {name: median(seconds[name]) for name in [*known, *sorted(set(seconds) - set(known))]}
+    return {name: median(values) for name, values in chronological(seconds).items()}
 
 
 def _seconds(record: Mapping[str, Any], *path: str) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from arci.gate.decision import Decision
 from arci.model.manifest import Manifest
@@ -21,6 +21,13 @@ __all__ = [
     "rule",
     "seconds",
 ]
+
+T = TypeVar("T")
+
+_PHASES = ("create", "start", "ready", "agent", "seal", "grade")
+_NOTHING = "process isolation isolates nothing"
+"""How a run with processes warns of it, which need not be said twice."""
+_NOT_ENFORCED = f" ({_NOTHING}: no limit, no network policy and no image was enforced)"
 
 
 def headline(decision: Decision) -> str:
@@ -68,6 +75,12 @@ def seconds(value: float) -> str:
     return f"{value:.2f} s" if value >= 0.1 else f"{value * 1000:.1f} ms"
 
 
+def chronological(phases: Mapping[str, T]) -> dict[str, T]:
+    """The phases of a trial in the order in which it goes through them; what is none of them behind, by name."""
+    known = [name for name in _PHASES if name in phases]
+    return {name: phases[name] for name in [*known, *sorted(set(phases) - set(known))]}
+
+
 def prior_run(prior: Any) -> str:
     """An entry of `prior_runs`: one of ours as name and verdict, anything else as its JSON."""
     if isinstance(prior, Mapping) and set(prior) == {"store", "manifest_sha256", "verdict"}:
@@ -91,9 +104,9 @@ def circumstances(manifest: Manifest | None, info: Mapping[str, Any]) -> tuple[s
     """Where and when the trials ran, and what was not enforced there."""
     facts = []
     if manifest is not None:
-        facts.append(f"isolation: {manifest.isolation.backend}")
-        if manifest.isolation.backend == "process":
-            facts.append("process isolation isolates nothing: no limit, no network policy and no image was enforced")
+        warned = any(str(warning).startswith(_NOTHING) for warning in info.get("warnings", ()))
+        told = _NOT_ENFORCED if manifest.isolation.backend == "process" and not warned else ""
+        facts.append(f"isolation: {manifest.isolation.backend}{told}")
         if manifest.isolation.allow_unenforced:
             facts.append("limits that the engine does not enforce were allowed (allow_unenforced)")
     engine = info.get("engine")

@@ -71,6 +71,19 @@ def report(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(run, tmp_path_factory.mktemp("report") / "report.html")
 
 
+@pytest.fixture(scope="session")
+def long_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a BLOCK with a condition that gates and one that does not."""
+    place = tmp_path_factory.mktemp("long") / "project"
+    shutil.copytree(EXAMPLES / "retry_agent", place, ignore=shutil.ignore_patterns("runs"))
+    descriptor = (place / "a-vs-b.yaml").read_text(encoding="utf-8")
+    hopeless = "  - id: hopeless\n    fault: {name: tool_timeout, tool: reserve, occurrence: every, bucket: ceiling}\n"
+    (place / "long.yaml").write_text(descriptor.replace("conditions:\n", f"conditions:\n{hopeless}"), encoding="utf-8")
+    ended = arci("run", place / "long.yaml", "--n", 60, "--out", place / "runs", "--json")
+    assert ended.exit_code == 1, ended.stderr
+    return written(ended.run, place / "report.html")
+
+
 def written(run: Path, out: Path) -> Path:
     ended = arci("report", run, "--format", "html", "--out", out)
     assert (ended.exit_code, ended.stdout, ended.stderr) == (0, "", "")

@@ -54,6 +54,12 @@ def hostile(watched: Watched, hostile_report: Path) -> Watched:
     return watched
 
 
+@pytest.fixture
+def long(watched: Watched, long_report: Path) -> Watched:
+    watched.page.goto(long_report.as_uri())
+    return watched
+
+
 @pytest.fixture(scope="session")
 def decision(run: Path) -> dict[str, Any]:
     decision: dict[str, Any] = json.loads((run / "decision.json").read_bytes())
@@ -193,6 +199,56 @@ def test_links_within_the_page_lead_to_their_group(opened: Watched) -> None:
     assert opened.page.url.endswith("#group-1")
     assert opened.page.locator("#group-1").get_by_role("heading").first.is_visible()
     assert opened.misdeeds == []
+
+
+def test_the_navigation_leads_to_every_part_of_a_long_page(long: Watched) -> None:
+    links = long.page.get_by_role("navigation").get_by_role("link")
+    assert links.all_inner_texts() == ["Conditions", "Failures", "Each condition", "The run"]
+    tops = []
+    for link in links.all():
+        link.click()
+        place = long.page.locator(f"{link.get_attribute('href')} > h2")
+        assert place.inner_text() == link.inner_text()
+        tops.append(place.evaluate("e => e.getBoundingClientRect().top + scrollY"))
+    assert tops == sorted(tops)
+    assert long.misdeeds == []
+
+
+def test_a_name_in_the_overview_unfolds_its_condition(long: Watched) -> None:
+    table = long.page.locator("#condition-1 table").first
+    assert not table.is_visible()
+    assert long.page.locator("#condition-2 table").first.is_visible()
+    for _ in range(2):
+        long.page.get_by_role("link", name="hopeless", exact=True).click()
+        assert table.is_visible()
+        long.page.locator("#condition-1 summary").click()
+        assert not table.is_visible()
+
+
+def test_an_address_within_the_page_unfolds_what_it_names(long: Watched) -> None:
+    long.page.goto(f"{long.page.url}#condition-1")
+    assert long.page.locator("#condition-1 table").first.is_visible()
+
+
+def test_folded_conditions_are_printed_and_the_navigation_is_not(browser: Browser, long_report: Path) -> None:
+    context = browser.new_context(java_script_enabled=False, viewport={"width": 700, "height": 900})
+    page = context.new_page()
+    page.goto(long_report.as_uri())
+    assert not page.locator("#condition-1 table").first.is_visible()
+    page.emulate_media(media="print")
+    assert page.locator("#condition-1 table").first.is_visible()
+    assert not page.get_by_role("navigation").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") == 700
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [PHONE, 390, DESK])
+def test_a_long_page_can_be_read_in_every_width_and_light(long: Watched, width: int, scheme: str) -> None:
+    long.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    resize(long, width)
+    assert long.width() == width
+    assert long.page.evaluate(CONTRAST) == []
 
 
 def test_a_command_can_be_copied(opened: Watched) -> None:

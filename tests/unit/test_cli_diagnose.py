@@ -93,7 +93,7 @@ def test_triage_tells_a_group_from_its_counts_to_the_next_commands(
     text = call(capsys, "triage", run).stdout
     for told in (
         "group 1 of 1: FAIL oracle|reserve timeout tool_timeout\n",
-        "  baseline 0, candidate 1; condition reserve-timeout\n",
+        "  baseline 0, candidate 1; condition reserve-timeout (INCONCLUSIVE)\n",
         f"such as {B}",
         f"{A} PASS\n",
         "They part at step 21.",

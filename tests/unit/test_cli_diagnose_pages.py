@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,7 @@ def test_the_page_on_reports_names_every_row_of_a_condition() -> None:
         return trial_parts(trial, letter, models={"m": model, "d": decision}, **more)
 
     run = evidence(outcomes={"baseline": "PPPP", "candidate": "FPPE"}, contract=contract, parts=parts)
+    run = replace(run, in_flight=("reserve-timeout:00002:baseline",))
     told = render_html(triage_of(Path("nowhere"), run, decide(run)))
     (both,) = re.findall(r"<caption>Both arms</caption>(.*?)</table>", told, re.DOTALL)
     shown = re.findall(r'<th scope="row">(.*?)</th>', both)

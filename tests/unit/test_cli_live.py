@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import itertools
+import os
+import struct
+import termios
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arci.cli.terminal import width_of
 from arci.live import LONGEST_BYTES, Teller
 from arci.report.tools import render_tools
 from arci.run.masking import Masks
@@ -133,3 +139,22 @@ def test_a_hostile_tool_is_plain_text_of_bounded_width(tool: dict[str, Any]) -> 
     assert "\x1b" not in text
     assert max(map(len, text.splitlines())) <= 100
     assert len(text) < 3000
+
+
+def test_lines_of_the_trace_are_cut_at_the_terminals_width_alone() -> None:
+    said: list[str] = []
+    for width in (None, 80):
+        Teller(said.append, width).event({"kind": "tool_start", "at_s": 0.5, "arguments": "w" * 500})
+    whole, cut = said
+    assert whole.endswith('w"')
+    assert (len(cut), cut.endswith("...")) == (80, True)
+
+
+def test_a_file_or_a_pipe_has_no_width_and_a_terminal_has_its_own(tmp_path: Path) -> None:
+    with (tmp_path / "out").open("w") as file:
+        assert width_of(file) is None
+    leader, follower = os.openpty()
+    with os.fdopen(leader), os.fdopen(follower, "w") as terminal:
+        assert width_of(terminal) is None
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 132, 0, 0))
+        assert width_of(terminal) == 132

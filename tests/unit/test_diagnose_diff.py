@@ -6,6 +6,8 @@ from typing import Any
 
 from arci.diagnose.diff import compare, divergence_document
 from arci.diagnose.groups import failure_groups
+from arci.gate.decision import ArmResult, ConditionDecision, Decision
+from arci.model.trial import Verdict
 
 
 def _call(tool: str, occurrence: int = 0, ok: bool = True, by: str | None = None) -> list[dict[str, Any]]:
@@ -71,19 +73,64 @@ def test_two_empty_traces_are_the_same() -> None:
     assert compare("a", [], "b", []).is_same
 
 
-def _record(index: int, arm: str, outcome: str = "FAIL", fingerprint: str | None = "oracle|reserve") -> dict[str, Any]:
-    pair = f"c:{index:05d}"
+def _record(
+    index: int, arm: str, outcome: str = "FAIL", fingerprint: str | None = "oracle|reserve", condition: str = "c"
+) -> dict[str, Any]:
+    pair = f"{condition}:{index:05d}"
     return {
         "trial_id": f"{pair}:{arm}",
         "pair_id": pair,
         "arm": arm,
-        "condition_id": "c",
+        "condition_id": condition,
         "outcome": outcome,
         "ending": "completed" if outcome != "ERROR" else "harness",
         "blame": {"FAIL": "agent", "ERROR": "harness"}.get(outcome),
         "fingerprint": fingerprint if outcome == "FAIL" else None,
         "detail": "d",
     }
+
+
+def decided_on(*blocked: str, verdict: Verdict = Verdict.BLOCK, ungated: str = "hopeless") -> Decision:
+    """A decision whose verdict comes from the conditions `blocked`; `ungated` does not gate."""
+    arm = ArmResult(1, 0, 0, 0.0, 0.0, 1.0, 0.0, 1.0)
+    none: dict[str, Any] = {key: {} for key in ("injections", "interrupted", "distinct_traces", "hard_violations")}
+    conditions = [
+        ConditionDecision(c, said is not None, said, (), None, None, **none, baseline=arm, candidate=arm)
+        for c, said in [*((c, verdict) for c in blocked), ("fine", Verdict.PASS), (ungated, None)]
+    ]
+    return Decision("x", None, None, verdict, (), conditions=tuple(conditions))
+
+
+def test_what_explains_a_block_comes_before_more_failures_of_a_condition_that_does_not_gate() -> None:
+    records = [
+        *(_record(n, "candidate", fingerprint="loud", condition="hopeless") for n in range(9)),
+        *(_record(n, "candidate", fingerprint="also loud", condition="fine") for n in range(5)),
+        *(_record(n, "candidate", fingerprint="telling", condition="c") for n in (20, 21)),
+        _record(0, "candidate", fingerprint="telling", condition="hopeless"),
+        *(_record(n, "baseline", fingerprint="less so", condition="c") for n in (30, 31, 32)),
+        *(_record(n, "candidate", fingerprint="less so", condition="c") for n in (30, 31, 32, 33)),
+    ]
+    groups = failure_groups(records, decided_on("c"))
+    assert [group.fingerprint for group in groups] == ["telling", "less so", "loud", "also loud"]
+    assert [group.explains for group in groups] == [True, True, False, False]
+    assert (groups[0].counts["candidate"], groups[0].deciding) == (3, {"baseline": 0, "candidate": 2})
+    assert groups[0].representative == "c:00020:candidate"
+
+
+def test_what_broke_explains_an_invalid_run() -> None:
+    records = [
+        *(_record(n, "candidate") for n in range(3)),
+        _record(4, "baseline", "ERROR"),
+    ]
+    broken, failed = failure_groups(records, decided_on("c", verdict=Verdict.ERROR))
+    assert (broken.outcome, broken.explains, failed.outcome) == ("ERROR", True, "FAIL")
+    assert [g.outcome for g in failure_groups(records, decided_on("c"))] == ["FAIL", "ERROR"]
+
+
+def test_without_conditions_to_decide_on_the_largest_group_comes_first() -> None:
+    records = [_record(0, "candidate", fingerprint="a"), *(_record(n, "baseline", fingerprint="b") for n in (1, 2))]
+    groups = failure_groups(records, Decision("x", None, None, Verdict.ERROR, ()))
+    assert [(group.fingerprint, group.explains) for group in groups] == [("b", False), ("a", False)]
 
 
 def test_what_the_candidate_does_more_often_comes_first_with_a_passing_partner() -> None:
@@ -96,7 +143,7 @@ def test_what_the_candidate_does_more_often_comes_first_with_a_passing_partner()
         _record(2, "candidate"),
         _record(3, "candidate", "ERROR"),
     ]
-    first, *others = failure_groups(records)
+    first, *others = failure_groups(records, decided_on("c"))
     assert (first.fingerprint, first.counts) == ("oracle|reserve", {"baseline": 1, "candidate": 2})
     assert first.representative == "c:00002:candidate"
     assert (first.partner, first.partner_outcome) == ("c:00002:baseline", "PASS")
@@ -106,4 +153,4 @@ def test_what_the_candidate_does_more_often_comes_first_with_a_passing_partner()
 
 
 def test_a_run_without_failures_has_no_group() -> None:
-    assert failure_groups([_record(0, arm, "PASS") for arm in ("baseline", "candidate")]) == []
+    assert failure_groups([_record(0, arm, "PASS") for arm in ("baseline", "candidate")], decided_on("c")) == []

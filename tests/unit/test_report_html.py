@@ -98,7 +98,6 @@ def test_the_page_tells_verdict_counts_bounds_and_circumstances() -> None:
         "oracle|reserve timeout tool_timeout",
         "process isolation isolates nothing",
         "interrupted starts that were, or must be, made again: 0",
-        "None was declared or found.",
     ):
         assert told in page.shown
 
@@ -289,6 +288,74 @@ def test_several_conditions_have_a_forest_and_those_that_do_not_gate_are_told_ap
     assert "reported, does not gate" in page.shown
 
 
+def several(letters: dict[str, str]) -> Page:
+    """Of three conditions: `gone` as the candidate's letters are there, `clean` passed, `hopeless` does not gate."""
+    conditions = [
+        condition("clean", "clean"),
+        condition("hopeless", "ceiling", fault()),
+        condition("gone", "falsify", fault()),
+    ]
+
+    def parts(trial: Trial, letter: str) -> Parts:
+        letter = letters.get(trial.condition_id, "P") if trial.arm == "candidate" else "P"
+        injections = [] if trial.condition_id == "clean" else trial_parts(trial, "F")[0]["injections"]
+        return trial_parts(trial, letter, injections=injections, fingerprint=trial.condition_id)
+
+    return page_of(
+        evidence(outcomes={"baseline": "P" * 120, "candidate": "P" * 120}, conditions=conditions, parts=parts)
+    )
+
+
+def navigation(page: Page) -> list[str]:
+    links = [attrs.get("href") or "" for attrs in page.named("a")]
+    return list(dict.fromkeys(link for link in links if re.fullmatch("#[a-z]+", link)))
+
+
+def test_of_a_block_failures_come_before_the_conditions_one_by_one() -> None:
+    page = several({"gone": "F", "hopeless": "F"})
+    assert page.shown.strip().startswith("BLOCK")
+    assert navigation(page) == ["#conditions", "#failures", "#each", "#run"]
+    ids = [attrs["id"] for tag, attrs in page.elements if tag in ("section", "details") and "id" in attrs]
+    assert ids == [
+        "conditions",
+        "failures",
+        "group-1",
+        "group-2",
+        "each",
+        "condition-1",
+        "condition-2",
+        "condition-3",
+        "run",
+    ]
+    assert page.shown.index("Group 1: FAIL gone") < page.shown.index("Group 2: FAIL hopeless")
+    assert "gone (BLOCK)" in page.shown
+    assert "hopeless (does not gate)" in page.shown
+
+
+def test_without_a_block_conditions_come_first_and_one_has_no_overview() -> None:
+    assert navigation(several({})) == ["#conditions", "#each", "#failures", "#run"]
+    assert navigation(page_of(evidence(outcomes=RETRY))) == ["#failures", "#conditions", "#run"]
+    assert navigation(page_of(evidence())) == ["#conditions", "#failures", "#run"]
+
+
+def test_conditions_that_passed_or_do_not_gate_are_folded_and_every_name_leads_to_its_own() -> None:
+    page = several({"gone": "F", "hopeless": "F"})
+    folded = [details["id"] for details in page.named("details", "condition")]
+    assert folded == ["condition-1", "condition-2"]
+    assert "passed 120/120 against 0/120" in page.shown
+    links = [attrs["href"] for attrs in page.named("a") if (attrs.get("href") or "").startswith("#condition-")]
+    assert links == ["#condition-3", "#condition-1", "#condition-2", "#condition-3"]
+    assert not page_of(evidence()).named("details", "condition")
+
+
+def test_that_processes_isolate_nothing_is_said_once() -> None:
+    run = evidence(outcomes=RETRY)
+    warned = replace(run, info={**(run.info or {}), "warnings": ["process isolation isolates nothing: so and so"]})
+    for told in (run, warned):
+        assert page_of(told).shown.count("isolates nothing") == 1
+    assert "isolation: process" in page_of(warned).shown
+
+
 def test_excluded_and_interrupted_trials_and_hard_rules_are_told() -> None:
     contract = {**manifest_document()["contract"], "forbidden_tools": ["x"], "hard": ["forbidden_tools"]}
 
@@ -314,7 +381,8 @@ def test_what_models_were_asked_is_told_by_arm() -> None:
 
     page = page_of(evidence(parts=parts))
     for told in ("model calls", "24 (3.0 per trial)", "80, 40", "p50 0.50 s"):
-        assert told in page.shown
+        assert page.shown.count(told) == 2
+    assert navigation(page) == ["#conditions", "#failures", "#usage", "#run"]
 
 
 def test_text_within_an_element_or_an_attribute_is_never_markup() -> None:
@@ -336,7 +404,7 @@ def test_the_command_writes_the_page_to_a_file_or_to_stdout(tmp_path: Path, caps
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ended = call(capsys, "report", make_run(tmp_path), "--format", "html", "--out", tmp_path / "no" / "page.html")
     assert ended.exit_code == 64
-    assert "page.html" in ended.stderr
+    assert f"{str(tmp_path / 'no')!r} is not a directory" in ended.stderr
 
 
 def test_a_file_is_not_for_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

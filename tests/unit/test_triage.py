@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runs import Parts, edit_records, make_run, read_jsonl, trial_parts
+from runs import Parts, condition, edit_records, fault, make_run, read_jsonl, trial_parts
 
 from arci.diagnose.excerpts import MOST_BYTES, MOST_LINES, excerpts
 from arci.diagnose.next_steps import file_name, shell_line
@@ -141,6 +141,32 @@ def test_a_trial_without_a_partner_is_told_alone(tmp_path: Path) -> None:
     assert (case.partner, case.divergence) == (None, None)
     assert "diff" not in case.commands
     assert "no trial of the other arm with its seed" in render_triage(triage_run(run))
+
+
+def test_what_blocks_comes_before_more_failures_of_a_condition_that_does_not_gate(tmp_path: Path) -> None:
+    conditions = [condition("hopeless", "ceiling", fault()), condition("gone", "falsify", fault())]
+
+    def parts(trial: Trial, letter: str) -> Parts:
+        is_loud = trial.condition_id == "hopeless" and trial.index < 50
+        both = "both" if trial.index >= 40 else trial.condition_id
+        record, events, logs = trial_parts(trial, "F" if is_loud else letter, fingerprint=both)
+        return {**record, "fingerprint": both if record["outcome"] == "FAIL" else None}, events, logs
+
+    outcomes = {"baseline": "P" * 60, "candidate": "P" * 20 + "F" * 40}
+    found = triage_run(make_run(tmp_path, outcomes=outcomes, conditions=conditions, parts=parts))
+    assert found.decision.verdict == "BLOCK"
+    told = [(g["fingerprint"], g["explains"], g["deciding_counts"]) for g in triage_document(found)["groups"]]
+    assert told == [
+        ("both", True, {"baseline": 0, "candidate": 20}),
+        ("gone", True, {"baseline": 0, "candidate": 20}),
+        ("hopeless", False, {"baseline": 0, "candidate": 0}),
+    ]
+    assert found.cases[2].group.size > found.cases[0].group.size
+    assert found.cases[0].group.representative == "gone:00040:candidate"
+    text = render_triage(found)
+    assert "  baseline 10, candidate 40; conditions hopeless (does not gate), gone (BLOCK)\n" in text
+    assert text.count("  in what the verdict comes from: baseline 0, candidate 20\n") == 1
+    assert "  baseline 0, candidate 20; condition gone (BLOCK)\n" in text
 
 
 def test_groups_beyond_the_limit_are_listed_and_counted(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from arci.diagnose.diff import compare
 from arci.diagnose.difference import ABSENT, first_difference
+from arci.report.diff import side_by_side
 from arci.report.diff_words import difference_at, parting_words, step_words
 
 
@@ -86,6 +87,16 @@ def test_what_made_a_long_answer_is_told_within_the_width() -> None:
     assert len(words.rest(80)) == 80
     assert words.rest(80).endswith("xxx ..., injected by latency")
     assert step_words(_step("x" * 500)).rest(80) == words.rest().removesuffix(words.tail)
+
+
+@pytest.mark.parametrize("value", ["x" * 500, "word " * 100, "\u6f22" * 200, 40])
+def test_side_by_side_an_answer_says_what_made_it(value: Any) -> None:
+    late = {**_step(value), "injected_by": "latency"}
+    _, *lines = side_by_side(compare("a", [late], "b", [late]))
+    assert len(lines) <= 2
+    left = " ".join(line[7:].split(" | ")[0].strip() for line in lines)
+    assert left.endswith(", injected by latency")
+    assert "... injected" not in left
 
 
 @pytest.mark.parametrize(

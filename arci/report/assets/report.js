@@ -16,6 +16,15 @@ for (const command of document.querySelectorAll("pre.command")) {
   });
   command.before(button);
 }
+const reveal = hash => {
+  const at = hash.length > 1 ? document.getElementById(hash.slice(1)) : null;
+  if (at instanceof HTMLDetailsElement) at.open = true;
+};
+for (const link of document.querySelectorAll("a[href^='#']")) {
+  link.addEventListener("click", () => reveal(link.hash));
+}
+addEventListener("hashchange", () => reveal(location.hash));
+reveal(location.hash);
 const before = new Map();
 addEventListener("beforeprint", () => {
   for (const each of details()) {
