@@ -59,7 +59,13 @@ class Finished:
         return Path(self.json["run"])
 
 
-_CLEAN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from arci.cli import main; main()"
+_CLEAN = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+from arci.cli import main
+main()
+"""
 """Whoever runs the tests in the background may have SIGINT ignored; these programs must heed it."""
 
 
