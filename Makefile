@@ -1,5 +1,5 @@
 # `make demo` and `make test` do all the set-up they need; everything here is idempotent.
-.PHONY: setup venv engine browser test test-in-containers test-others demo bench steady matrix models lint clean
+.PHONY: setup venv engine browser test demo bench steady matrix models lint clean
 
 BIN := .venv/bin
 
@@ -16,25 +16,9 @@ engine: venv
 browser:
 	@sh scripts/chromium.sh
 
-# Two halves side by side, since either waits for something most of the time: what starts trials on the engine, told as
-# it goes, and all the rest, told when it has ended. PYTEST_ARGS="tests/unit -k gate" runs what it says and nothing else.
-IN_CONTAINERS := tests/docker tests/containment
-
-ifdef PYTEST_ARGS
+# PYTEST_ARGS="tests/unit -k gate" runs what it says and nothing else.
 test: setup browser
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
-else
-test: setup browser
-	@$(MAKE) --jobs=2 --keep-going --no-print-directory test-in-containers test-others
-endif
-
-test-in-containers:
-	$(BIN)/python -m pytest $(IN_CONTAINERS)
-
-test-others:
-	@mkdir -p build
-	@$(BIN)/python -m pytest tests $(IN_CONTAINERS:%=--ignore=%) > build/test-others.txt 2>&1; \
-		code=$$?; cat build/test-others.txt; exit $$code
 
 demo: setup
 	@sh scripts/demo.sh

@@ -31,7 +31,8 @@ STUBBORN = python(
 DEATH_S = 10.0
 """Everything stops within two; tests share their machine with others."""
 OWNER = """
-import sys, anyio
+import signal, sys, anyio
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from pods import *
 from arci.isolation.docker.isolation import DockerIsolation
 from arci.model.trial import Role
