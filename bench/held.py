@@ -16,7 +16,7 @@ import anyio
 from arci.isolation.docker.engine import Engine
 from arci.isolation.docker.labels import RUN, TRIAL
 
-__all__ = ["Held", "children", "held", "settled"]
+__all__ = ["Held", "held", "settled"]
 
 _PAUSE_S = 0.05
 _PATIENCE_S = 60.0
@@ -49,7 +49,7 @@ async def held(label: str, engine: Engine | None, run_id: str) -> Held:
         "file descriptors": len(_descriptors()),
         "threads": status["Threads"],
         "tasks": len(asyncio.all_tasks()),
-        "children": len(children()),
+        "children": len(_children()),
         "memory, KiB": before_kib,
         "memory after gc, KiB": status["VmRSS"],
         "objects": objects.total(),
@@ -91,8 +91,7 @@ def _descriptors() -> list[Path]:
     return list(Path("/proc/self/fd").iterdir())[1:]
 
 
-def children() -> list[str]:
-    """Ids of the processes that this one has started and not yet collected."""
+def _children() -> list[str]:
     return [pid for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()]
 
 

@@ -135,6 +135,9 @@ def remove_tree(path: Path) -> None:
         return
     # Directories without permissions or thousands deep: the system's own tools walk those.
     for command in (["chmod", "-R", "u+rwX", "--", str(path)], ["rm", "-rf", "--", str(path)]):
-        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        try:
+            subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        except OSError as error:  # no descriptors or processes left
+            raise EngineError("remove", f"{path}: {error.strerror}", hint=f"rm -rf {path}") from error
     if path.exists():
         raise EngineError("remove", f"{path} cannot be removed", hint=f"rm -rf {path}")
