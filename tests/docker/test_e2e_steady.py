@@ -42,13 +42,13 @@ def blocks_per_trial(first: Held, middle: Held, last: Held) -> float:
 
 
 PROGRAM = """
-import dataclasses, json, sys
+import json, sys
 from pathlib import Path
 import anyio
 from bench.steady import steady
 backend, trials, workers, out, first = sys.argv[1:]
 found = anyio.run(steady, backend, int(trials), int(workers), Path(out), int(first))
-print(json.dumps([dataclasses.asdict(held) for held in found]))
+print(json.dumps([{"label": held.label, "counts": dict(held.counts), "objects": dict(held.objects)} for held in found]))
 """
 
 
