@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -328,3 +329,16 @@ def test_places_of_roles_are_apart_and_below_the_pods_directory() -> None:
             assert pod.listen_http == "tcp:127.0.0.1:0"
 
     anyio.run(main)
+
+
+def test_a_tree_that_cannot_be_removed_for_want_of_descriptors_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exhausted(*args: object, **options: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr("arci.isolation.process.directories.shutil.rmtree", lambda *args, **options: None)
+    monkeypatch.setattr("arci.isolation.process.directories.subprocess.run", exhausted)
+    with pytest.raises(EngineError, match="Too many open files") as caught:
+        remove_tree(tmp_path)
+    assert str(tmp_path) in str(caught.value)
