@@ -12,7 +12,6 @@ from typing import Any
 
 from arci.bundle.neutral import neutralised
 from arci.diagnose.difference import first_difference
-from arci.diagnose.retold import with_notices
 from arci.errors import ArciError
 from arci.isolation.base import Isolation
 from arci.model.canonical import canonical
@@ -72,7 +71,7 @@ async def replay_trial(
     where sources or images are here (`root`, `image_refs`). What cannot be started is INVALID, never an exception."""
     recorded = {name: record.get(name) for name in _JUDGED}
     try:
-        replay = with_notices(replay_of(record, events), events)
+        replay = replay_of(record, events)
         safe = neutralised(manifest, volatile=manifest.volatile if volatile is None else volatile)
         result = await replay_one(safe, isolation, trial, replay, witness)
     except (Unreplayable, ArciError) as error:

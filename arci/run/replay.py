@@ -12,6 +12,7 @@ from typing import Any
 from arci.model.canonical import canonical
 from arci.model.trial import Ending, Outcome
 from arci.run.replay_calls import recorded_calls
+from arci.run.replay_notices import with_notices
 
 __all__ = ["MOST_BYTES", "Replay", "Replayed", "Unreplayable", "miss_text", "replay_of"]
 
@@ -28,7 +29,7 @@ class Replay:
     """What stands in for environment and upstreams."""
 
     servers: tuple[Mapping[str, Any], ...]
-    """`name`, `about`, `tools` of each."""
+    """`name`, `about`, `tools` of each; `told`: what it told before anything was asked."""
     calls: tuple[Mapping[str, Any], ...]
     """`kind` (`tool`, `relay`, `model`), `name`, `payload`, `answer`, in the order of the recording."""
     death: Mapping[str, Any] | None
@@ -57,18 +58,19 @@ class Replayed:
 def replay_of(record: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> Replay:
     """The recorded trial, ready to be served. Unreplayable for one that holds too little, or too much."""
     try:
+        calls, servers = with_notices(tuple(recorded_calls(events)), tuple(_servers(record["environment"])), events)
         replay = Replay(
-            servers=tuple(_servers(record["environment"])),
-            calls=tuple(recorded_calls(events)),
+            servers=servers,
+            calls=calls,
             death=_death(record),
             initial_state=record["initial_state"],
             final_state=record["final_state"],
         )
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
         raise Unreplayable(f"the record does not hold what a replay needs ({error!r})") from None
     size = len(canonical(replay.order()))
     if size > MOST_BYTES:
-        raise Unreplayable(f"the recorded calls are {size} bytes; {MOST_BYTES} can be replayed")
+        raise Unreplayable(f"recorded calls and notifications are {size} bytes; {MOST_BYTES} can be replayed")
     return replay
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from belongings import await_nothing_left
+from fake_engine import FakeEngine, fake_engine
+from pods import Fake, on_fake
 
+from arci.isolation.docker import engine as engine_module
 from arci.isolation.docker.engine import Engine, connect
 
 
@@ -15,6 +19,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "fake" not in item.path.name and "tests/docker" in item.path.as_posix():
             item.add_marker(pytest.mark.docker)
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Iterator[Fake]:
+    """A scripted engine, and an ARCI that uses it."""
+    with on_fake(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEngine]:
+    """A scripted engine that `connect`, and so every command, finds."""
+    monkeypatch.setattr(engine_module, "FORBIDDEN", None)
+    with fake_engine(tmp_path) as made:
+        monkeypatch.setenv("DOCKER_HOST", f"unix://{made.path}")
+        yield made
 
 
 @pytest.fixture(scope="session")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from e2e import EXAMPLES, arci, records
 from fake_container import CLOCK_S, FakeContainer
-from fake_engine import FakeEngine, fake_engine
-from pods import Fake, on_fake, plan, trial, within
+from fake_engine import FakeEngine
+from pods import Fake, plan, trial, within
 
 from arci.errors import EngineError, EngineUnavailable
 from arci.isolation.base import ProcessSpec
@@ -23,21 +22,6 @@ from arci.isolation.docker.isolation import DockerIsolation
 from arci.isolation.docker.labels import HOLDER
 from arci.isolation.docker.sweep import find_leftovers
 from arci.model.trial import Role
-
-
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEngine]:
-    """The engine that `connect` finds."""
-    monkeypatch.setattr(engine_module, "FORBIDDEN", None)
-    with fake_engine(tmp_path) as made:
-        monkeypatch.setenv("DOCKER_HOST", f"unix://{made.path}")
-        yield made
-
-
-@pytest.fixture
-def fake(tmp_path: Path) -> Iterator[Fake]:
-    with on_fake(tmp_path) as made:
-        yield made
 
 
 def connected() -> Engine:

@@ -8,14 +8,13 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
 import pytest
 from fake_container import FakeContainer
 from fake_engine import fake_engine
-from pods import LIMIT_S, Fake, ended, on_fake, trial, until, within
+from pods import LIMIT_S, Fake, ended, trial, until, within
 
 from arci.errors import EngineError
 from arci.isolation.base import ProcessSpec
@@ -29,12 +28,6 @@ from arci.isolation.docker.trouble import FOREIGN, engine_error
 from arci.model.trial import Role
 
 AGENT = ProcessSpec(("agent",))
-
-
-@pytest.fixture
-def fake(tmp_path: Path) -> Iterator[Fake]:
-    with on_fake(tmp_path) as made:
-        yield made
 
 
 @pytest.mark.parametrize("way", ["hangs", "dribbles"])

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
 import pytest
 from e2e import EXAMPLES, call
 from fake_container import CLOCK_S, FakeContainer
-from fake_engine import FakeEngine, fake_engine
-from pods import LIMIT_S, Fake, on_fake, trial, within
+from fake_engine import FakeEngine
+from pods import LIMIT_S, Fake, trial, within
 
 from arci.errors import EngineError, EngineUnavailable
 from arci.isolation.base import ProcessSpec
@@ -32,21 +31,6 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes ten seconds in real life takes a tenth of one."""
     for name, value in {"_PING_S": 0.3, "_PATIENCE_S": 0.05, "_SILENCE_S": 0.2, "_STILL_SILENT_S": 0.1}.items():
         monkeypatch.setattr(engine_module, name, value)
-
-
-@pytest.fixture
-def fake(tmp_path: Path) -> Iterator[Fake]:
-    with on_fake(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEngine]:
-    """The engine that a command finds."""
-    monkeypatch.setattr(engine_module, "FORBIDDEN", None)
-    with fake_engine(tmp_path) as made:
-        monkeypatch.setenv("DOCKER_HOST", f"unix://{made.path}")
-        yield made
 
 
 async def ask(fake: Fake, *, timeout_s: float = LIMIT_S) -> object:

@@ -7,12 +7,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from fake_container import CLOCK_S, FakeContainer
-from pods import LIMIT_S, Fake, on_fake, plan, trial, until, within
+from pods import LIMIT_S, Fake, plan, trial, until, within
 
 from arci.cli.signals import clean_command
 from arci.errors import EngineError
@@ -23,12 +22,6 @@ from arci.isolation.docker.sweep import find_leftovers
 from arci.model.trial import Role
 
 AGENT = ProcessSpec(("agent",))
-
-
-@pytest.fixture
-def fake(tmp_path: Path) -> Iterator[Fake]:
-    with on_fake(tmp_path) as made:
-        yield made
 
 
 def living_holders(fake: Fake) -> list[FakeContainer]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from fake_container import FakeContainer
 from fake_engine import FakeEngine
-from pods import KEEP, Fake, on_fake, trial, within
+from pods import KEEP, Fake, trial, within
 
 from arci.errors import EngineError
 from arci.isolation.base import ProcessSpec
@@ -27,12 +25,6 @@ ASKED = re.compile(
     r"|DELETE /(containers|volumes)/[\w-]+"
 )
 """All that a run of trials without servers and evidence asks: no exec, no archive put, no network, no signal by pid."""
-
-
-@pytest.fixture
-def fake(tmp_path: Path) -> Iterator[Fake]:
-    with on_fake(tmp_path) as made:
-        yield made
 
 
 def test_nothing_is_executed_in_or_put_into_a_container_and_no_network_is_made(fake: Fake) -> None:

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from test_replay_verdict import finish, record, start
 
-from arci.diagnose import retold
-from arci.diagnose.retold import with_notices
 from arci.model.upstream import DECISION_TOOL
+from arci.run import replay
 from arci.run.replay import Replay, Unreplayable, replay_of
 
 
@@ -34,7 +33,7 @@ def relay(request: int, asked_at_s: float, method: str = "resources/read") -> di
 
 def told(*events: dict[str, Any]) -> Replay:
     given = timed(*events)
-    return with_notices(replay_of(record(), given), given)
+    return replay_of(record(), given)
 
 
 def words(notices: list[dict[str, Any]]) -> list[Any]:
@@ -103,8 +102,7 @@ def test_progress_of_a_relayed_request_is_not_that_of_a_call_of_the_same_number(
 )
 def test_what_nobody_heard_or_no_record_keeps_is_not_told(event: dict[str, Any]) -> None:
     events = timed(start(0), event, finish(0))
-    plain = replay_of(record(), events)
-    assert with_notices(plain, events) == plain
+    assert replay_of(record(), events) == replay_of(record(), [events[0], events[2]])
 
 
 @pytest.mark.parametrize("kind", ["refused", "budget"])
@@ -142,11 +140,11 @@ def test_a_call_without_an_end_is_under_way_to_the_end() -> None:
 def test_events_that_no_recorder_wrote_cannot_be_replayed() -> None:
     events = timed(start(0), finish(0), {"kind": "notification", "params": {}})
     with pytest.raises(Unreplayable, match="server"):
-        with_notices(replay_of(record(), events), events)
+        replay_of(record(), events)
 
 
 def test_more_than_a_frame_carries_cannot_be_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retold, "MOST_BYTES", 500)
+    monkeypatch.setattr(replay, "MOST_BYTES", 500)
     events = timed(start(0), finish(0), notification("x" * 500))
     with pytest.raises(Unreplayable, match="500 can be replayed"):
-        with_notices(replay_of(record(), events), events)
+        replay_of(record(), events)

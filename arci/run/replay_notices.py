@@ -7,12 +7,10 @@ answer before it, or, before the first, when a client has come to hear.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from arci.model.canonical import canonical
 from arci.model.upstream import DECISION_TOOL
-from arci.run.replay import MOST_BYTES, Replay, Unreplayable
 from arci.run.replay_calls import recorded_calls
 
 __all__ = ["with_notices"]
@@ -32,20 +30,13 @@ class _Place:
     told_after: list[dict[str, Any]] = field(default_factory=list)
 
 
-def with_notices(replay: Replay, events: Sequence[Event]) -> Replay:
-    """`replay`, whose calls are those of `events`, with the notifications and the progress that were heard.
-    Unreplayable for events that no recorder wrote, and for too many bytes."""
-    try:
-        found = _with_notices(replay, events)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise Unreplayable(f"the record does not hold what a replay needs ({error!r})") from None
-    size = len(canonical(found.order()))
-    if size > MOST_BYTES:
-        raise Unreplayable(f"recorded calls and notifications are {size} bytes; {MOST_BYTES} can be replayed")
-    return found
-
-
-def _with_notices(replay: Replay, events: Sequence[Event]) -> Replay:
+def with_notices(
+    calls: Sequence[Mapping[str, Any]], servers: Sequence[Mapping[str, Any]], events: Sequence[Event]
+) -> tuple[tuple[Mapping[str, Any], ...], tuple[Mapping[str, Any], ...]]:
+    """`calls`, as `recorded_calls` finds them in `events`, and `servers`, with the notifications and the progress that
+    were heard. KeyError, TypeError and the like for events that no recorder wrote."""
+    if not any(event["kind"] in ("notification", "progress") for event in events):
+        return tuple(calls), tuple(servers)
     places = list(_places(events))
     opening: dict[str, list[dict[str, Any]]] = {}
     for position, event in enumerate(events):
@@ -54,14 +45,13 @@ def _with_notices(replay: Replay, events: Sequence[Event]) -> Replay:
         elif event["kind"] == "notification" and "params" in event and event.get("heard", True):
             told = {name: event[name] for name in ("server", "method", "params")}
             _list_for(position, event, places, opening).append(told)
-    calls = list(replay.calls)
+    found = list(calls)
     for place in places:
         told = {"told": place.told} if place.told else {}
         after = {"told_after": place.told_after} if place.told_after else {}
-        call = calls[place.index]
-        calls[place.index] = {**call, "answer": {**call["answer"], **told, **after}}
-    servers = tuple({**s, "told": opening[s["name"]]} if s["name"] in opening else s for s in replay.servers)
-    return replace(replay, calls=tuple(calls), servers=servers)
+        call = found[place.index]
+        found[place.index] = {**call, "answer": {**call["answer"], **told, **after}}
+    return tuple(found), tuple({**s, "told": opening[s["name"]]} if s["name"] in opening else s for s in servers)
 
 
 def _places(events: Sequence[Event]) -> Iterator[_Place]:
