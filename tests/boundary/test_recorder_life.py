@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from small_host import result_of
 
+ROOT = Path(__file__).parents[2]
+
 
 def processes_of(group: int) -> list[int]:
     """Pids of the processes of a group that still run."""
@@ -222,3 +224,28 @@ def test_the_environment_of_another_uid_cannot_reach_the_recorder(bench: Any, tm
     found = result_of(recorder.connect().call("look"))
     assert found.pop("ids") == [12345] * 6
     assert set(found.values()) == {"PermissionError"}
+
+
+HIDDEN = """
+import ctypes
+import os
+
+from arci.boundary import recorder
+
+if not {told}:
+    recorder._is_hidden_by_a_change_of_uid = lambda: False
+before = ctypes.CDLL(None).prctl(3, 0, 0, 0, 0)
+recorder._hide_memory()
+print(before, ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), os.geteuid(), os.getuid())
+"""
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["by a change of uid", "by a call"])
+def test_what_a_recorder_has_in_memory_is_nobody_else_s_to_read(told: bool) -> None:
+    """Either way it is not dumpable (prctl(2), PR_GET_DUMPABLE: 1 is), and who it was before."""
+    hidden = subprocess.run(
+        [sys.executable, "-c", HIDDEN.format(told=told)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    before, after, effective, real = map(int, hidden.stdout.split())
+    assert (before, after != 1) == (1, True)
+    assert (effective, real) == (os.geteuid(), os.getuid())
