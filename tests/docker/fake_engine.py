@@ -193,11 +193,11 @@ class FakeEngine:
         self, connection: socket.socket, method: str, verb: str, query: str, container: FakeContainer
     ) -> str:
         if verb == "attach":
+            container.stream = connection  # before the answer: a start may follow it at once
             connection.sendall(
                 b"HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.raw-stream\r\n"
                 b"Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
             )
-            container.stream = connection
             return "hijacked"
         if verb == "start":
             container.state.update(Status="running", Running=True, StartedAt=CLOCK)
