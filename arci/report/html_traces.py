@@ -12,7 +12,7 @@ from arci.diagnose.traces import Trace
 from arci.diagnose.triage import Case, Triage
 from arci.report.diff_words import difference_at, injection_words, parting_words, step_words
 from arci.report.html_text import CELL, code, lines_said, said, table
-from arci.report.words import conditions_of
+from arci.report.words import conditions_of, counted
 
 __all__ = ["MOST_LISTED", "failures_section"]
 
@@ -38,10 +38,10 @@ def _parts(triage: Triage) -> Iterator[str]:
         yield table("Groups", ["group", "outcome", "baseline", "candidate", "conditions"], rows, "stack")
     rest = groups[MOST_LISTED:]
     if rest:
-        trials = sum(group.size for group in rest)
-        yield f'<p class="quiet">And {trials} trials in {len(rest)} more groups.</p>\n'
+        trials = counted(sum(group.size for group in rest), "trial")
+        yield f'<p class="quiet">And {trials} in {counted(len(rest), "more group")}.</p>\n'
     if triage.untold:
-        yield f'<p class="quiet">Traces are shown of the first {len(triage.cases)} groups.</p>\n'
+        yield f'<p class="quiet">Traces are shown of the first {counted(len(triage.cases), "group")}.</p>\n'
     for number, case in enumerate(triage.cases, 1):
         yield from _case(case, number)
 

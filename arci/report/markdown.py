@@ -11,7 +11,7 @@ from arci.gate.decision import Decision
 from arci.report.escape import clip, code, markdown
 from arci.report.usage import use_rows
 from arci.report.view import ArmView, ConditionView, ReportView, build_view
-from arci.report.words import bounds, headline, prior_run, rate, rule, seconds
+from arci.report.words import bounds, counted, headline, prior_run, rate, rule, seconds
 from arci.store.run import StoredRun
 
 __all__ = ["render_markdown"]
@@ -97,7 +97,7 @@ def _failures(view: ConditionView) -> Iterator[str]:
     for arm_view in view.arms:
         rest = arm_view.failures[_GROUPS:]
         if rest:
-            yield _row(arm_view.name, f"{sum(g.count for g in rest)} in {len(rest)} more groups", "", "", "")
+            yield _row(arm_view.name, f"{sum(g.count for g in rest)} in {counted(len(rest), 'more group')}", "", "", "")
 
 
 def _tasks(view: ConditionView) -> Iterator[str]:

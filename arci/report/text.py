@@ -8,7 +8,7 @@ from arci.gate.decision import Decision
 from arci.report.escape import fold, pad, printable
 from arci.report.usage import use_rows
 from arci.report.view import ArmView, ConditionView, FailureGroup, ReportView, build_view
-from arci.report.words import bounds, headline, prior_run, rate, rule, seconds
+from arci.report.words import bounds, counted, headline, prior_run, rate, rule, seconds
 from arci.store.run import StoredRun
 
 __all__ = ["render_text"]
@@ -101,7 +101,7 @@ def _failures(arm: ArmView) -> Iterator[str]:
         yield from _group(group)
     if len(arm.failures) > _GROUPS:
         rest = arm.failures[_GROUPS:]
-        yield f"    and {sum(group.count for group in rest)} trials in {len(rest)} more groups"
+        yield f"    and {counted(sum(group.count for group in rest), 'trial')} in {counted(len(rest), 'more group')}"
 
 
 def _group(group: FailureGroup) -> Iterator[str]:

@@ -12,7 +12,7 @@ from arci.diagnose.triage import Case, Triage
 from arci.gate.decision import Decision
 from arci.report.diff import render_diff
 from arci.report.escape import fold, printable
-from arci.report.words import conditions_of, headline
+from arci.report.words import conditions_of, counted, headline
 
 __all__ = ["render_triage"]
 
@@ -43,12 +43,12 @@ def _lines(triage: Triage) -> Iterator[str]:
 
 
 def _untold(groups: Sequence[Group]) -> Iterator[str]:
-    yield f"{len(groups)} more groups (--groups N tells more of them)"
+    yield f"{counted(len(groups), 'more group')} (--groups N tells more of them)"
     for group in groups[:_LISTED]:
         yield from fold(f"{_counts(group)}: {group.outcome} {group.fingerprint}", "  ", "    ")
     if len(groups) > _LISTED:
         rest = groups[_LISTED:]
-        yield f"  and {sum(group.size for group in rest)} trials in {len(rest)} more"
+        yield f"  and {counted(sum(group.size for group in rest), 'trial')} in {len(rest)} more"
 
 
 def _counts(group: Group) -> str:

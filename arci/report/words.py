@@ -15,6 +15,7 @@ __all__ = [
     "circumstances",
     "condition_mark",
     "conditions_of",
+    "counted",
     "headline",
     "prior_run",
     "rate",
@@ -28,6 +29,11 @@ _PHASES = ("create", "start", "ready", "agent", "seal", "grade")
 _NOTHING = "process isolation isolates nothing"
 """How a run with processes warns of it, which need not be said twice."""
 _NOT_ENFORCED = f" ({_NOTHING}: no limit, no network policy and no image was enforced)"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 trial`, `3 trials`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def headline(decision: Decision) -> str:

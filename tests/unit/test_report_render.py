@@ -213,3 +213,6 @@ def test_many_groups_of_failures_are_counted_after_the_tenth() -> None:
     options = {"outcomes": {"baseline": "P" * 25, "candidate": "F" * 25}, "parts": parts}
     assert "and 15 trials in 15 more groups" in text_of(**options)
     assert "| candidate | 15 in 15 more groups |" in markdown_of(**options)
+    options = {"outcomes": {"baseline": "P" * 11, "candidate": "F" * 11}, "parts": parts}
+    assert "and 1 trial in 1 more group\n" in text_of(**options)
+    assert "| candidate | 1 in 1 more group |" in markdown_of(**options)
