@@ -9,7 +9,6 @@ from __future__ import annotations
 from arci.boundary.calls import Calls
 from arci.boundary.connections import Connections
 from arci.boundary.doors import Doors
-from arci.boundary.http_site import HttpSite
 from arci.boundary.intake import Intake
 from arci.boundary.introductions import Introductions
 from arci.boundary.limits import Limits
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from arci.boundary.connections import Connection
     from arci.boundary.decision_fixture import Fixture, FixtureArgv
     from arci.boundary.http_port import HttpPort
+    from arci.boundary.http_site import HttpSite
     from arci.boundary.journal import Journal
     from arci.boundary.servers import Servers
     from arci.boundary.terms import Terms
@@ -68,16 +68,23 @@ class AgentSide:
             "mcp": Dispatch(intake, mcp.take, tools.too_long, worker.notifications),
             "worker": Dispatch(intake, worker.take, tools.too_long, worker.notifications),
         }
-        site = HttpSite(terms.agent_token, servers, dispatches["mcp"], intake, self._answered)
-        port: Union[HttpSite, HttpPort] = site
         self._upstreams: Optional[UpstreamSide] = None
         if terms.upstreams:
-            from arci.boundary.http_port import HttpPort  # most trials have none
-            from arci.boundary.upstream_side import UpstreamSide
+            from arci.boundary.upstream_side import UpstreamSide  # most trials have none
 
             parts = (journal, terms, plan, self.limits, alarms, numbering)
             self._upstreams = UpstreamSide(*parts, fixture_argv, servers.replay)
-            port = HttpPort(site, self._upstreams.site, intake, self._answered)
+
+        def port() -> Union[HttpSite, HttpPort]:
+            from arci.boundary.http_site import HttpSite  # a millisecond, which not every trial needs
+
+            site = HttpSite(terms.agent_token, servers, dispatches["mcp"], intake, self._answered)
+            if self._upstreams is None:
+                return site
+            from arci.boundary.http_port import HttpPort
+
+            return HttpPort(site, self._upstreams.site, intake, self._answered)
+
         doors = Doors(servers, Status(journal), dispatches, notices, port, intake, self._answered)
         self.connections = Connections(journal, _tokens(terms), doors)
         servers.on_notification = notices.told

@@ -29,16 +29,18 @@ class Doors:
         status: Status,
         dispatches: Mapping[str, Dispatch],
         notices: Notices,
-        site: Union[HttpPort, HttpSite],
+        port: Callable[[], Union[HttpPort, HttpSite]],
         intake: Intake,
         answered: Callable[[Connection], None],
     ) -> None:
-        """`dispatches`: for `mcp` and `worker`. `answered`: told of a connection when something it asked is over."""
+        """`dispatches`: for `mcp` and `worker`. `port`: makes what speaks HTTP, once somebody does. `answered`: told of
+        a connection when something it asked is over."""
         self._servers = servers
         self._status = status
         self._dispatches = dispatches
         self._notices = notices
-        self._site = site
+        self._make_port = port
+        self._port: Optional[Union[HttpPort, HttpSite]] = None
         self._intake = intake
         self._answered = answered
 
@@ -58,4 +60,6 @@ class Doors:
         return talk
 
     def http(self, connection: Connection, request_line: bytes) -> Optional[Talk]:
-        return self._site.talk(connection, request_line)
+        if self._port is None:
+            self._port = self._make_port()
+        return self._port.talk(connection, request_line)
