@@ -102,5 +102,5 @@ _AGENT = """
 
 def experiment(directory: Path, backend: str, **changes: Any) -> Path:
     """Its descriptor, with one trial per arm for each way; both arms are the same agent."""
-    changes = {"experiment_id": "breakdowns", "budgets": {"grader_seconds": 3}, **changes}
+    changes = {"experiment_id": "breakdowns", "budgets": {"grader_seconds": 10}, **changes}
     return by_ways(directory, backend, ways_on(WAYS, backend), world=_WORLD, agent=_AGENT, baseline="run", **changes)

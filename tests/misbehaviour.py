@@ -221,6 +221,6 @@ def experiment(directory: Path, backend: str, **changes: Any) -> Path:
     """Its descriptor, with one trial per arm for each way that is tried on `backend`."""
     ways = ways_on(WAYS, backend)
     contract = {"oracle": "world:judge", "forbidden_tools": ["destroy"], "max_calls_per_tool": {"ping": 2}}
-    rules = {"contract": contract, "budgets": {"max_tool_calls": 8, "max_seconds": 3}}
+    rules = {"contract": contract, "budgets": {"max_tool_calls": 8, "max_seconds": 10}}
     changes = {"experiment_id": "misbehaviour", **rules, **changes}
     return by_ways(directory, backend, ways, world=_WORLD, agent=agents(_AGENT, ways), baseline="honest", **changes)

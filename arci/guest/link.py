@@ -25,6 +25,8 @@ LOST = 70
 DIAL_S = 10.0
 """How long to try to connect."""
 
+_leaving = _thread.allocate_lock()
+
 
 class Refused(Exception):
     """The boundary refused a request as such (JSON-RPC error)."""
@@ -119,5 +121,6 @@ class Link:
 
 
 def _lost() -> None:
+    _leaving.acquire()  # for good: a sender and the reader may both notice, and it is said once
     os.write(2, b"arci: the connection to the boundary is gone\n")
     os._exit(LOST)

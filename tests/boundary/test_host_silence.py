@@ -68,7 +68,7 @@ def test_without_a_limit_a_host_may_be_silent(clock: Clock, pipe: tuple[int, int
 
 def test_a_recorder_whose_host_is_silent_ends_with_its_environment(bench: Any) -> None:
     recorder = bench.recorder(silence_ms=2000)
-    recorder.begin()
-    recorder.until("ready")
+    recorder.begin()  # the environment was forked before; a slow machine may not have it ready by the end
     assert recorder.process.wait(60) == 0
     wait_until_gone(recorder.process.pid)
+    assert b'"trouble"' not in recorder.process.stdout.read()

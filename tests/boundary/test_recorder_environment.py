@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import stat
 from pathlib import Path
 from typing import Any
@@ -38,13 +37,9 @@ def test_the_socket_can_be_reached_from_another_uid(bench: Any) -> None:
 
 
 def test_it_listens_on_a_port_too(bench: Any) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     recorder = bench.recorder()
-    recorder.address = f"tcp:127.0.0.1:{port}"
-    recorder.begin()
-    recorder.until("ready")
+    recorder.begin(listen=["tcp:127.0.0.1:0"])
+    (recorder.address,) = recorder.until("ready")["listening"]
     assert recorder.run_agent()[0] == 0
     assert recorder.finish()["confirmed"] == ["order-7"]
 

@@ -17,6 +17,7 @@ def peak_bytes(pid: int) -> int:
     return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
 
+@pytest.mark.timeout(600)  # up to a GiB, as fast as the machine takes it
 @pytest.mark.parametrize(
     ("write", "mib", "ends"),
     [

@@ -191,6 +191,30 @@ def test_a_lost_connection_ends_the_worker_whatever_it_does(bench: Any, doing: s
     assert (process.returncode, out, err) == (70, b"", b"arci: the connection to the boundary is gone\n")
 
 
+def test_a_loss_that_a_call_and_the_reader_notice_at_once_is_told_once(bench: Any) -> None:
+    """The agent is stopped while its boundary goes, and goes on with a call."""
+    bench.write(
+        "agent",
+        """
+        import os, signal
+        def run(task, tools, rng):
+            tools.call("echo", value=1)
+            os.kill(os.getpid(), signal.SIGSTOP)
+            while True:
+                tools.call("echo", value=2)
+        """,
+    )
+    recorder = bench.ready()
+    process = recorder.worker()
+    while recorder.until("event")["event"]["kind"] != "tool_finish":
+        pass
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    recorder.close()
+    process.send_signal(signal.SIGCONT)
+    out, err = process.communicate(timeout=DEADLINE_S)
+    assert (process.returncode, out, err) == (70, b"", b"arci: the connection to the boundary is gone\n")
+
+
 def test_a_boundary_that_is_not_there_is_no_failure_of_the_agent(
     bench: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -36,6 +36,7 @@ def browser() -> Iterator[Browser]:
 def watched(browser: Browser) -> Iterator[Watched]:
     """A page that has opened nothing yet. Whatever leaves the machine would be seen, and goes nowhere."""
     context = browser.new_context(viewport={"width": DESK, "height": 900}, color_scheme="light")
+    context.set_default_timeout(120_000)
     watching = Watched(context.new_page())
 
     def refuse(route: Route, request: Request) -> None:

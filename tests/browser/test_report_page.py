@@ -196,7 +196,7 @@ def test_letters_are_large_enough_on_a_phone(opened: Watched) -> None:
 
 def test_links_within_the_page_lead_to_their_group(opened: Watched) -> None:
     opened.page.get_by_role("link", name="1", exact=True).click()
-    assert opened.page.url.endswith("#group-1")
+    opened.page.wait_for_url(lambda url: url.endswith("#group-1"))
     assert opened.page.locator("#group-1").get_by_role("heading").first.is_visible()
     assert opened.misdeeds == []
 
@@ -227,7 +227,7 @@ def test_a_name_in_the_overview_unfolds_its_condition(long: Watched) -> None:
 
 def test_an_address_within_the_page_unfolds_what_it_names(long: Watched) -> None:
     long.page.goto(f"{long.page.url}#condition-1")
-    assert long.page.locator("#condition-1 table").first.is_visible()
+    long.page.locator("#condition-1 table").first.wait_for()  # unfolded by an event that comes after the address
 
 
 def test_folded_conditions_are_printed_and_the_navigation_is_not(browser: Browser, long_report: Path) -> None:
@@ -312,6 +312,6 @@ def test_even_an_injected_script_would_not_run(opened: Watched) -> None:
         "document.body.append(Object.assign(document.createElement('script'), {textContent: 'alert(2)'}))"
     )
     opened.page.wait_for_function("document.images[1].complete && document.images[0].complete")
+    opened.until_said("Content Security Policy")
     assert opened.dialogs == []
     assert opened.requests == []
-    assert any("Content Security Policy" in said for said in opened.said)

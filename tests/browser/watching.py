@@ -26,6 +26,11 @@ class Watched:
     def misdeeds(self) -> list[str]:
         return [*self.requests, *self.said, *self.dialogs]
 
+    def until_said(self, words: str) -> None:
+        """Wait for a text on the console: it may come after the answer to what was asked later."""
+        if not any(words in said for said in self.said):
+            self.page.wait_for_event("console", lambda message: words in message.text)
+
     def width(self) -> int:
         """Of what there is to scroll through."""
         width: int = self.page.evaluate("document.documentElement.scrollWidth")

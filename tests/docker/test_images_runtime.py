@@ -15,7 +15,7 @@ from arci.isolation.docker.engine import Engine
 from arci.isolation.docker.recipes import KIND
 from arci.isolation.docker.runtime import Runtime, ensure_runtime, runtime_tag
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]  # images are built
 
 
 @pytest.fixture

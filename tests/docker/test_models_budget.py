@@ -19,7 +19,7 @@ CALLS = 10_000
 
 def test_an_agent_that_calls_ten_thousand_times_is_cut_at_its_budget_on_both_sides(tmp_path: Path) -> None:
     with gate(is_open=True) as provider:
-        budgets = {"max_model_calls": MOST, "max_seconds": 120}
+        budgets = {"max_model_calls": MOST, "max_seconds": 300}
         path = asking(tmp_path, provider.base_url, CALLS, budgets=budgets, models={"max_requests_per_minute": 60_000})
         ended = arci("run", path, "--out", tmp_path / "runs", "--json")
         assert ended.stdout, ended.stderr

@@ -6,13 +6,13 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from e2e import EXAMPLES, arci, records
+from ports import free_port
 from trust import build_trust
 
 pytestmark = pytest.mark.timeout(900)
@@ -29,9 +29,7 @@ def stated(descriptor: Path) -> tuple[str, int, int, int]:
 
 def on_a_free_port(directory: Path) -> Path:
     """The example in `directory`, whose port may be taken on this machine, moved to one that is not."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
+    port = str(free_port())
     for name in ("arci.yaml", "model_server.py"):
         file = directory / name
         text = file.read_text(encoding="utf-8")

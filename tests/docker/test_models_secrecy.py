@@ -4,6 +4,7 @@ what is bundled of it and what its replay says."""
 from __future__ import annotations
 
 import json
+import secrets
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,13 +42,14 @@ def shut() -> Iterator[Gate]:
 
 
 def test_a_key_is_sent_to_its_provider_and_found_nowhere_else(shut: Gate, engine: Engine, tmp_path: Path) -> None:
+    name = f"asking-{secrets.token_hex(4)}"  # the engine may have others' runs of this very test
     held = {"budgets": {"max_seconds": HELD_S}, "models": {"key": NAME, "request_seconds": HELD_S}}
-    path = asking(tmp_path, shut.base_url, 1, **held)
+    path = asking(tmp_path, shut.base_url, 1, experiment_id=name, **held)
     with start_arci("run", path, "--workers", 2, "--out", tmp_path / "runs", "--json", env={NAME: KEY}) as process:
         try:
             until(lambda: shut.calls == 2 or process.poll() is not None, 300)
             assert process.poll() is None, process.communicate()
-            found = [container for container in containers(engine) if container["State"] == "running"]
+            found = [container for container in containers(engine, name) if container["State"] == "running"]
             assert {container["Labels"][ROLE] for container in found} >= {"agent", "boundary"}
             volumes: set[str] = set()
             for container in found:
@@ -105,9 +107,9 @@ def assert_bundle_is_clean(bundle: Path) -> set[str]:
     return names
 
 
-def containers(engine: Engine) -> list[dict[str, Any]]:
+def containers(engine: Engine, experiment: str) -> list[dict[str, Any]]:
     """Those of the experiment."""
-    found: list[dict[str, Any]] = engine.api.containers(all=True, filters={"label": [f"{EXPERIMENT}=asking"]})
+    found: list[dict[str, Any]] = engine.api.containers(all=True, filters={"label": [f"{EXPERIMENT}={experiment}"]})
     return found
 
 

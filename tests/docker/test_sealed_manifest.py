@@ -12,6 +12,8 @@ from e2e import EXAMPLES, arci, records
 
 from arci.model.manifest import manifest_sha256
 
+pytestmark = pytest.mark.timeout(600)  # the first of them builds the images
+
 RETRY = EXAMPLES / "retry_agent" / "a-vs-b.yaml"
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from socket import create_server
-from subprocess import run
+from subprocess import TimeoutExpired, run
 
 from certificates import Authority
 from machines import Machine, directory_for, machine
@@ -69,6 +69,9 @@ def dockerd(storage: str, *, authority: Authority | None = None) -> Iterator[Oth
 
 
 def answers(env: Mapping[str, str], path: str = "/usr/bin:/bin") -> bool:
-    """Whether the `docker` command reaches an engine with these variables."""
+    """Whether the `docker` command reaches an engine with these variables. One that takes too long has not answered."""
     known = {"PATH": path, "HOME": str(Path.home()), **env}
-    return run(["docker", "version"], env=known, capture_output=True, check=False, timeout=30).returncode == 0
+    try:
+        return run(["docker", "version"], env=known, capture_output=True, check=False, timeout=30).returncode == 0
+    except TimeoutExpired:
+        return False

@@ -46,8 +46,8 @@ def start(argv: list[str], directory: Path, root: Path) -> int:
     """Fork PROGRAM; its process id."""
     pid = os.fork()
     if pid == 0:
+        (directory / "engine").write_text(str(os.getpid()), encoding="ascii")  # before anybody can be answered by it
         become(argv, root)
-    (directory / "engine").write_text(str(pid), encoding="ascii")
     return pid
 
 
@@ -81,9 +81,10 @@ def main() -> None:
     engine, is_ending = start(argv, directory, root), False
     while engine or not is_ending:
         told = signal.sigwait(_HEEDED)
-        if told == signal.SIGCHLD and engine in reap():
+        # At any signal: SIGUSR1 is taken before a SIGCHLD that came first.
+        if engine in reap():
             engine = 0
-        elif told == signal.SIGUSR1 and engine == 0:
+        if told == signal.SIGUSR1 and engine == 0:
             engine = start(argv, directory, root)
         elif told == signal.SIGTERM:
             is_ending = True

@@ -38,9 +38,13 @@ def mortal(started: Callable[[str], OtherEngine]) -> Iterator[OtherEngine]:
 
 
 def revive(other: OtherEngine) -> None:
-    if not answers(other.env):
-        other.machine.start_engine()
-        until(lambda: answers(other.env))
+    def is_back() -> bool:
+        if answers(other.env):
+            return True
+        other.machine.start_engine()  # again and again: it may still have been dying
+        return False
+
+    until(is_back, ENDS_S)
 
 
 @contextmanager
@@ -77,7 +81,7 @@ def alive(other: OtherEngine) -> list[str]:
 
 def at_work(other: OtherEngine) -> list[str]:
     """The same, once every container of `AT_ONCE` trials is there."""
-    return until(lambda: ids if len(ids := alive(other)) == 4 * AT_ONCE else [])
+    return until(lambda: ids if len(ids := alive(other)) == 4 * AT_ONCE else [], ENDS_S)
 
 
 def has_processes(container_id: str) -> bool:
@@ -114,7 +118,7 @@ def test_an_engine_that_is_killed_stops_the_run_and_ends_what_ran_when_it_starts
         assert "the connection to the engine broke" in said
         assert "arci clean" in said
         revive(mortal)
-        until(lambda: not any(map(has_processes, ids)))
+        until(lambda: not any(map(has_processes, ids)), ENDS_S)
 
 
 @pytest.mark.parametrize("arci_dies", [False, True], ids=["arci lives", "arci is killed"])
@@ -187,7 +191,7 @@ def test_a_wire_that_is_cut_ends_everything_on_both_sides(mortal: OtherEngine, t
         with sleeping(env, tmp_path) as (process, run):
             at_work(mortal)
             link.cut()
-            until(lambda: not alive(mortal))
+            until(lambda: not alive(mortal), ENDS_S)
             said = stopped_cleanly(process, run)
     assert "the connection to the engine broke" in said
     assert link.url in said or "clean up" in said
@@ -200,4 +204,4 @@ def test_a_wire_that_goes_silent_ends_what_ran_on_the_engine(mortal: OtherEngine
         with sleeping(env, tmp_path):
             at_work(mortal)
             link.fall_silent()
-            until(lambda: not alive(mortal))
+            until(lambda: not alive(mortal), ENDS_S)

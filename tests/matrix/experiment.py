@@ -72,7 +72,7 @@ def descriptor_of(row: Row) -> dict[str, Any]:
         **arms,
         "conditions": [{"id": CONDITION, "fault": {"name": "tool_error_once", "tool": "count"}}],
         "n_per_arm": 1,
-        "budgets": {"max_seconds": 120},
+        "budgets": {"max_seconds": 300},
         "evidence": ["seen.json"],
         "isolation": "docker",
         "images": {

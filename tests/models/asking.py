@@ -83,7 +83,7 @@ def asking(directory: Path, base_url: str, calls: int, **changes: Any) -> Path:
         "models": {"gate": dict(model)},
         "evidence": ["answers.json"],
         "n_per_arm": 1,
-        "budgets": {"max_seconds": 120},
+        "budgets": {"max_seconds": 300},
         "isolation": "docker",
         "images": {"agent": {"build": {"context": "agent"}}, "project": {"build": {"context": "world"}}},
     }

@@ -4,7 +4,6 @@ and Anthropic, in an environment of its own so that its dependencies meet none o
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from ports import free_port
 
 __all__ = ["ANSWER", "CALL", "DIMENSIONS", "MODEL", "PACKAGE", "Provider", "provider"]
 
@@ -27,7 +28,8 @@ CALL = {"item": "mock-item"}
 DIMENSIONS = 1536
 
 HOME = Path(__file__).parents[2] / "build" / "provider"
-_STARTS_S = 60.0
+_STARTS_S = 180.0
+_ANSWERS_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -50,14 +52,14 @@ class Provider:
         return True
 
     def _get(self, path: str) -> Any:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=_ANSWERS_S) as answer:
             return json.load(answer)
 
 
 @contextmanager
 def provider(latency_ms: int = 0) -> Iterator[Provider]:
     """A fresh one, up. `latency_ms`: before every answer."""
-    found = Provider(_free_port())
+    found = Provider(free_port())
     options = ("--port", str(found.port), "--response-style", "static", "--latency-ms", str(latency_ms))
     with subprocess.Popen(
         [str(installed()), "serve", *options, "--log-level", "error"],
@@ -89,9 +91,3 @@ def _wait_until_up(found: Provider, process: subprocess.Popen[bytes]) -> None:
         if process.poll() is not None or time.monotonic() > deadline:
             raise RuntimeError(f"{PACKAGE} does not come up on port {found.port}")
         time.sleep(0.05)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

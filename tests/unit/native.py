@@ -9,7 +9,7 @@ import struct
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -91,10 +91,13 @@ class Listener:
         self._listener.close()
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+@contextmanager
+def free_port() -> Iterator[int]:
+    """A port of 127.0.0.1 on which the program may listen; it is given to nobody else meanwhile."""
+    with socket.socket() as kept:
+        kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        kept.bind(("127.0.0.1", 0))
+        yield int(kept.getsockname()[1])
 
 
 def hello(connection: socket.socket) -> str:
@@ -163,11 +166,9 @@ def need_files(count: int) -> None:
 
 
 @contextmanager
-def started(*argv: str, stderr: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def started(*argv: str, stderr: int | None = None, stdin: int = subprocess.PIPE) -> Iterator[subprocess.Popen[bytes]]:
     """`arci-init` with pipes for stdin and stdout; gone, with all below it, when the context is left."""
-    process = subprocess.Popen(
-        [str(init_path()), *argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, bufsize=0
-    )
+    process = subprocess.Popen([str(init_path()), *argv], stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, bufsize=0)
     try:
         yield process
     finally:
@@ -188,6 +189,43 @@ def send_whole(process: subprocess.Popen[bytes], data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[process.stdin.write(view) :]
+
+
+@contextmanager
+def said_before(data: bytes, *, ends: bool = False) -> Iterator[int]:
+    """A stdin in which `data` lies already: for a program that waits for it no longer than a short time of its own.
+
+    Its other end stays open for as long as the context, unless it `ends`.
+    """
+    ours, theirs = os.pipe()
+    try:
+        os.write(theirs, data)
+        if ends:
+            os.close(theirs)
+        yield ours
+    finally:
+        os.close(ours)
+        if not ends:
+            os.close(theirs)
+
+
+@contextmanager
+def signs_of_life(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """An owner who is heard again and again, as long as the context lasts and the program listens."""
+    over = threading.Event()
+
+    def say() -> None:
+        with suppress(BrokenPipeError):
+            while not over.wait(0.1):
+                send(process, b"\n")
+
+    owner = threading.Thread(target=say)
+    owner.start()
+    try:
+        yield
+    finally:
+        over.set()
+        owner.join(LIMIT_S)
 
 
 def close_stdin(process: subprocess.Popen[bytes]) -> None:
@@ -228,7 +266,7 @@ class Echo:
         self._serve = serve
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(path))
-        self._listener.listen(16)
+        self._listener.listen(512)  # a holder tries for a second: a full backlog would measure how fast we accept
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:

@@ -6,17 +6,30 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from e2e import EXAMPLES, Finished, arci, info, records, start_arci, started, until
+from e2e import EXAMPLES, Finished, arci, info, records, started, until
+from halting import start_halting
 from sleepers import AT_ONCE, asleep, sleepers
 
-from arci.isolation.process.directories import run_directories
+from arci.isolation.process import directories
+from arci.isolation.process.directories import remove_tree, run_directories
 from arci.isolation.process.native import find_init
 
 pytestmark = pytest.mark.skipif(find_init() is None, reason="arci-init is not built for this machine")
+
+
+@pytest.fixture(autouse=True)
+def _place(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Private directories of a place of their own: any other run of this user would sweep what a dead one left."""
+    place = Path(tempfile.mkdtemp(prefix="arci-test-", dir="/tmp"))  # short, for the paths of sockets
+    monkeypatch.setenv("TMPDIR", str(place))
+    monkeypatch.setattr(directories, "candidate_bases", lambda: [place])
+    yield
+    remove_tree(place)
 
 
 def living(run: Path) -> list[Path]:
@@ -95,21 +108,22 @@ def test_a_signal_that_was_ignored_from_the_start_stays_ignored(tmp_path: Path) 
         text=True,
         start_new_session=True,
     )
-    until(lambda: len(started(tmp_path / "sleepers")) == AT_ONCE)
+    until(lambda: len(started(tmp_path / "sleepers")) == AT_ONCE, 120)
     process.send_signal(signal.SIGINT)
     process.terminate()
     process.communicate()
     assert process.returncode == 143
 
 
+@pytest.mark.timeout(300)
 def test_a_stopped_run_goes_on_to_the_result_of_one_that_was_not(tmp_path: Path) -> None:
     example = EXAMPLES / "retry_agent" / "a-vs-b.yaml"
     options = ("run", example, "--isolation", "process", "--n", 10, "--json")
-    process = start_arci(*options, "--out", tmp_path / "stopped")
     run = tmp_path / "stopped" / "retry-a-vs-b"
-    until(lambda: len(started(run)) >= AT_ONCE or process.poll() is not None)
-    process.terminate()
-    process.communicate()
+    begun = (run / "events.jsonl", '"started"', AT_ONCE)
+    process = start_halting(*begun, signal.SIGTERM, *options, "--out", tmp_path / "stopped")
+    _, errors = process.communicate()
+    assert process.returncode == 143, errors
     recorded = len(records(run))
     resumed, whole = arci(*options, "--out", tmp_path / "stopped", "--resume"), arci(*options, "--out", tmp_path)
     assert recorded < len(records(run)) == 20

@@ -32,7 +32,7 @@ async def test_a_server_that_does_not_answer_ends_at_the_deadline(tmp_path: Path
 
     async with (
         serving(silent) as server,
-        run(host_env(tmp_path), model(server.port, request_seconds=0.05)) as (egress, recorder),
+        run(host_env(tmp_path), model(server.port, request_seconds=2.0)) as (egress, recorder),
     ):
         frames = await recorder.answer(recorder.ask())
         assert last(frames) == ("upstream_failed", "timeout")
@@ -63,7 +63,7 @@ async def test_an_answer_that_stalls_is_cut_after_what_had_come(tmp_path: Path) 
 
     async with (
         serving(stall) as server,
-        run(host_env(tmp_path), model(server.port, request_seconds=0.1)) as (_, recorder),
+        run(host_env(tmp_path), model(server.port, request_seconds=2.0)) as (_, recorder),
     ):
         frames = await recorder.answer(recorder.ask())
     assert body_of(frames) == b"half"

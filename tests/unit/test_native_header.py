@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from native import LIMIT_S, Listener, close_stdin, init_path, read_all, send, send_whole, started
+from native import LIMIT_S, Listener, close_stdin, init_path, read_all, said_before, send, send_whole, started
 
 
 def put(path: Path | str, content: bytes) -> bytes:
@@ -113,8 +113,9 @@ def test_an_end_of_stdin_within_a_file_starts_nothing(tmp_path: Path) -> None:
 
 def test_an_end_of_stdin_while_the_status_address_is_dialled_starts_nothing(tmp_path: Path) -> None:
     argv = ("init", "--status", f"unix:{tmp_path / 'never'}", "--", "touch", str(tmp_path / "ran"))
-    with started(*argv, stderr=subprocess.DEVNULL) as process:
-        send(process, b"status t\n")
-        close_stdin(process)
+    with (
+        said_before(b"status t\n", ends=True) as stdin,
+        started(*argv, stderr=subprocess.DEVNULL, stdin=stdin) as process,
+    ):
         assert process.wait(LIMIT_S) == 143
     assert not (tmp_path / "ran").exists()

@@ -35,8 +35,7 @@ class Holder:
 
 @pytest.fixture
 def holder() -> Iterator[Holder]:
-    port = free_port()
-    with started("hold", "--listen", f"127.0.0.1:{port}") as process:
+    with free_port() as port, started("hold", "--listen", f"127.0.0.1:{port}") as process:
         assert read_line(process) == "ready"
         yield Holder(process, port)
 

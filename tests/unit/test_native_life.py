@@ -24,14 +24,18 @@ from native import (
     read_all,
     read_line,
     read_to_end,
+    said_before,
     send,
     send_whole,
+    signs_of_life,
     started,
 )
 
 SHORT = ("--silence-ms", "50")
-SILENCE = ("--silence-ms", "2000")
-"""Long enough for a child to be started on a loaded machine."""
+SILENCE = ("--silence-ms", "5000")
+"""Longer than whoever says something is held up on a loaded machine."""
+LONG = ("--silence-ms", "60000")
+"""None that is ever waited for."""
 SLEEPER = ("sh", "-c", "echo $$; exec sleep 1000")
 
 
@@ -49,16 +53,20 @@ def unread(process: subprocess.Popen[bytes]) -> int:
 
 @pytest.mark.parametrize("listens", [False, True])
 def test_a_holder_that_hears_nothing_ends_as_at_the_end_of_stdin(listens: bool) -> None:
-    told = ("--listen", f"127.0.0.1:{free_port()}") if listens else ()
-    with started("hold", *SHORT, *told) as process:
-        assert read_line(process) == "ready"
-        assert process.wait(LIMIT_S) == 0
+    with free_port() as port:
+        told = ("--listen", f"127.0.0.1:{port}") if listens else ()
+        with started("hold", *SHORT, *told) as process:
+            assert read_line(process) == "ready"
+            assert process.wait(LIMIT_S) == 0
 
 
 @pytest.mark.parametrize("header", [b"", b"\n", b"mkdir /", b"put 10 /tmp/never\nabc"])
 def test_what_hears_no_more_of_its_header_starts_nothing(header: bytes, tmp_path: Path) -> None:
-    with started("init", *SHORT, "--", "touch", str(tmp_path / "ran")) as process:
-        send(process, header.replace(b"/tmp", str(tmp_path).encode()))
+    said = header.replace(b"/tmp", str(tmp_path).encode())
+    with (
+        said_before(said) as stdin,
+        started("init", *SHORT, "--", "touch", str(tmp_path / "ran"), stdin=stdin) as process,
+    ):
         assert process.wait(LIMIT_S) == 143
     assert not (tmp_path / "ran").exists()
 
@@ -67,9 +75,10 @@ def test_an_agent_ends_with_its_silent_owner(tmp_path: Path) -> None:
     peer = StatusPeer(tmp_path)
     with started("init", *SILENCE, "--status", peer.address, "--", *SLEEPER) as process:
         send(process, b"status t0ken\n")
-        peer.accept()
-        assert [peer.line(), peer.line()] == ["ARCI status t0ken", "started"]
-        child = int(read_line(process))
+        with signs_of_life(process):
+            peer.accept()
+            assert [peer.line(), peer.line()] == ["ARCI status t0ken", "started"]
+            child = int(read_line(process))
         assert process.wait(LIMIT_S) == 143
         assert not is_alive(child)
         assert peer.rest() == []
@@ -79,7 +88,8 @@ def test_an_agent_ends_with_its_silent_owner(tmp_path: Path) -> None:
 def test_a_grader_ends_with_its_silent_owner() -> None:
     with started("init", *SILENCE, "--", *SLEEPER) as process:
         send(process, b"feed 2\n{}")
-        child = int(read_line(process))
+        with signs_of_life(process):
+            child = int(read_line(process))
         assert process.wait(LIMIT_S) == 143
         assert not is_alive(child)
 
@@ -88,9 +98,10 @@ def test_a_server_ends_with_its_silent_owner_though_its_recorder_lives(tmp_path:
     recorder = Listener("unix", tmp_path)
     with started("init", *SILENCE, "--serve", recorder.address, "--", *SLEEPER) as process:
         send(process, b"serve t0ken files\n")
-        connection = recorder.accept()
-        assert hello(connection) == "ARCI environment t0ken files"
-        child = int(hello(connection))
+        with signs_of_life(process):
+            connection = recorder.accept()
+            assert hello(connection) == "ARCI environment t0ken files"
+            child = int(hello(connection))
         assert process.wait(LIMIT_S) == 143
         assert not is_alive(child)
         assert read_to_end(connection) == b""
@@ -115,7 +126,7 @@ def test_signs_of_life_are_no_part_of_what_is_said() -> None:
     with started("hold") as process:
         send(process, b"\n\ntarget -\n\n\ntarget /nowhere\n\n")
         assert [read_line(process) for _ in range(3)] == ["ready", "ok", "ok"]
-    with started("init", *SILENCE, "--", "cat") as process:
+    with started("init", *LONG, "--", "cat") as process:
         send(process, b"\n\nfeed 3\na\nb\n\n")
         assert read_all(process) == b"a\nb"
 
@@ -132,9 +143,10 @@ def test_a_child_that_leaves_its_input_unread_is_no_silence_of_the_owner(size: i
         gate_end = os.open(gate, os.O_WRONLY)  # the child is there
         let_a_silence_pass()
         os.close(gate_end)
-        assert read_line(process) == str(len(body))
-        assert process.wait(LIMIT_S) == 0
         feeder.join(LIMIT_S)
+        with signs_of_life(process):  # the child may take its time
+            assert read_line(process) == str(len(body))
+            assert process.wait(LIMIT_S) == 0
 
 
 @pytest.mark.parametrize("mode", ["hold", "init"])

@@ -24,6 +24,7 @@ from native import (
     is_alive,
     read_to_end,
     resident_kib,
+    said_before,
     send,
     started,
 )
@@ -94,9 +95,10 @@ def test_files_are_put_before_it_is_started(recorder: Listener, tmp_path: Path) 
 
 
 def test_a_server_that_ignores_the_end_and_term_is_killed(tmp_path: Path) -> None:
-    script = "trap 'echo term' TERM; cat >/dev/null; echo eof; while :; do sleep 0.1; done"
+    script = "trap 'echo term' TERM; echo ready; cat >/dev/null; echo eof; while :; do sleep 0.1; done"
     recorder = Listener("tcp", tmp_path)
     with closing(recorder), serving(recorder, "sh", "-c", script) as (process, connection):
+        assert hello(connection) == "ready"
         connection.shutdown(socket.SHUT_WR)
         assert read_to_end(connection) == b"eof\nterm\n"
         assert process.wait(LIMIT_S) == 137
@@ -143,9 +145,10 @@ def test_a_server_that_closes_its_stdin_may_still_speak(recorder: Listener, tmp_
 
 
 def test_a_grandchild_that_holds_stdout_is_gone_when_the_connection_is_closed(recorder: Listener) -> None:
-    with serving(recorder, "sh", "-c", "setsid sleep 1000 & echo $!; exit 5") as (process, connection):
+    with serving(recorder, "sh", "-c", "setsid sleep 1000 & echo $!; read cue; exit 5") as (process, connection):
         pid = int(hello(connection))
         assert is_alive(pid)
+        connection.sendall(b"go\n")
         assert read_to_end(connection) == b""
         assert not is_alive(pid)
         assert process.wait(LIMIT_S) == 5
@@ -244,9 +247,7 @@ def test_an_address_that_is_late_is_waited_for(tmp_path: Path) -> None:
 
 def test_end_of_stdin_while_the_address_is_dialled_starts_nothing(tmp_path: Path) -> None:
     argv = ("init", "--serve", f"unix:{tmp_path / 'never'}", "--", "touch", str(tmp_path / "ran"))
-    with started(*argv) as process:
-        send(process, b"serve t s\n")
-        close_stdin(process)
+    with said_before(b"serve t s\n", ends=True) as stdin, started(*argv, stdin=stdin) as process:
         assert process.wait(LIMIT_S) == 143
     assert not (tmp_path / "ran").exists()
 

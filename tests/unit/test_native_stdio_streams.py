@@ -39,11 +39,11 @@ def recorder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Listene
 
 @pytest.mark.parametrize("kind", ["unix", "tcp"])
 def test_an_address_that_is_late_is_waited_for(kind: str, tmp_path: Path) -> None:
-    port = free_port()
-    address = f"unix:{tmp_path / 'late'}" if kind == "unix" else f"tcp:127.0.0.1:{port}"
-    with started("stdio", address, "t") as process:
-        send(process, b"early\n")
-        with socket.socket(socket.AF_UNIX if kind == "unix" else socket.AF_INET) as late:
+    with free_port() as port, socket.socket(socket.AF_UNIX if kind == "unix" else socket.AF_INET) as late:
+        late.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        address = f"unix:{tmp_path / 'late'}" if kind == "unix" else f"tcp:127.0.0.1:{port}"
+        with started("stdio", address, "t") as process:
+            send(process, b"early\n")
             late.bind(str(tmp_path / "late") if kind == "unix" else ("127.0.0.1", port))
             late.listen()
             late.settimeout(LIMIT_S)
@@ -51,7 +51,7 @@ def test_an_address_that_is_late_is_waited_for(kind: str, tmp_path: Path) -> Non
             with connection:
                 close_stdin(process)
                 assert read_to_end(connection) == b"ARCI mcp t\nearly\n"
-        assert process.wait(LIMIT_S) == 0
+            assert process.wait(LIMIT_S) == 0
 
 
 @pytest.mark.parametrize(
@@ -157,9 +157,9 @@ def test_a_stdin_that_was_never_opened_is_an_end_of_stdin(recorder: Listener) ->
 
 def test_five_hundred_shims_through_a_holder_are_kept_apart(tmp_path: Path) -> None:
     need_files(3 * 500 + 2 * 500 + 128)
-    port = free_port()
     peer = Echo(tmp_path / "s", lambda c: c.sendall(read_to_end(c)))
     with ExitStack() as stack:
+        port = stack.enter_context(free_port())
         holder = stack.enter_context(started("hold", "--listen", f"127.0.0.1:{port}"))
         assert read_line(holder) == "ready"
         send(holder, f"target {tmp_path / 's'}\n".encode())

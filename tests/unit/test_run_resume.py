@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from halting import start_halting
 
 from arci.errors import UsageError
 from arci.store.reader import read_run
@@ -28,21 +29,19 @@ def _arci(out: Path, *more: str) -> subprocess.Popen[str]:
     )
 
 
-def _kill_once_it_has_records(run: subprocess.Popen[str], trials: Path, least: int) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and run.poll() is None:
-        if trials.exists() and trials.read_bytes().count(b"\n") >= least:
-            break
-        time.sleep(0.01)
-    run.kill()
-    run.communicate()
+def _killed_once_it_has_records(out: Path, trials: Path, least: int) -> None:
+    options = ("run", EXAMPLE, "--isolation", "process", "--json", "--n", N, "--out", out)
+    run = start_halting(trials, "\n", least, signal.SIGKILL, *options)
+    _, errors = run.communicate()
+    assert run.returncode == -signal.SIGKILL, errors
 
 
+@pytest.mark.timeout(300)
 def test_a_killed_run_resumes_with_the_missing_trials_and_the_same_decision(tmp_path: Path) -> None:
     whole = _arci(tmp_path / "whole")
     expected = json.loads(whole.communicate()[0])
     store = tmp_path / "killed" / "retry-a-vs-b"
-    _kill_once_it_has_records(_arci(tmp_path / "killed"), store / "trials.jsonl", 5)
+    _killed_once_it_has_records(tmp_path / "killed", store / "trials.jsonl", 5)
     before = read_run(store)
     assert 5 <= len(before.records) < 2 * N
 

@@ -257,15 +257,15 @@ class _SlowStart(FakeIsolation):
 
 
 async def test_a_slow_start_is_not_charged_to_the_agent() -> None:
-    isolation = _SlowStart(ScriptedTrial(events=[ANSWERED]), 0.3)
-    result = await make_trial(isolation, make_manifest({"max_seconds": 0.2}))
+    isolation = _SlowStart(ScriptedTrial(events=[ANSWERED]), 3.3)
+    result = await make_trial(isolation, make_manifest({"max_seconds": 3.0}))
     assert outcome(result) == "PASS completed None"
     assert result.record["usage"]["agent_seconds"] < result.record["phases"]["start"]
 
 
 async def test_an_import_that_never_ends_is_the_agents_timeout() -> None:
     script = ScriptedTrial(agent=(Sleep(3600),), statuses=[{"status": "started"}])
-    result = await make_trial(script, make_manifest({"setup_seconds": 0.05}))
+    result = await make_trial(script, make_manifest({"setup_seconds": 2.0}))
     assert outcome(result) == "FAIL timeout agent"
     assert result.record["usage"]["agent_seconds"] == 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import os
 import resource
@@ -131,6 +132,7 @@ def test_a_store_that_finds_no_descriptor_says_so_and_is_not_torn(limit: int, tm
     trial = schedule(manifest)[0]
     record, events, logs = trial_parts(trial, "P")
     with RunWriter.create(tmp_path, document, "run") as writer:
+        gc.collect()  # or what earlier tests have left is closed later, and there is a descriptor after all
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         taken = os.open(os.devnull, os.O_RDONLY)
         os.close(taken)

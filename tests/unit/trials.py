@@ -39,11 +39,12 @@ NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 BUDGETS = {
     "max_tool_calls": 10,
     "max_model_steps": 10,
-    "max_seconds": 5.0,
-    "grader_seconds": 5.0,
-    "setup_seconds": 5.0,
-    "tool_seconds": 5.0,
+    "max_seconds": 60.0,
+    "grader_seconds": 60.0,
+    "setup_seconds": 60.0,
+    "tool_seconds": 60.0,
 }
+"""Seconds that no trial takes, not even on a machine that is held up: whoever tests a deadline sets a short one."""
 
 
 def answer(claim: Any, failure: Mapping[str, str] | None = None) -> dict[str, Any]:
