@@ -8,7 +8,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from e2e import arci, info, records, start_arci, until
+from e2e import arci, info, records
+from halting import start_halting
 
 __all__ = ["disturbed", "the_same"]
 
@@ -49,10 +50,10 @@ def _size(run: Path) -> int:
 
 def _run_until(run: Path, moment: int, *args: object) -> None:
     """`arci ARGS`, killed once the event log has that size, and has grown at all. Nothing of it gets to run again."""
-    wanted, process = max(moment, _size(run) + 1), start_arci(*args)
+    wanted = max(moment, _size(run) + 1)
+    process = start_halting(run / "events.jsonl", "", wanted, signal.SIGKILL, *args)
     try:
-        until(lambda: _size(run) >= wanted or process.poll() is not None, 120)
+        _, errors = process.communicate(timeout=300)
     finally:
         process.kill()
-        _, errors = process.communicate()
     assert process.returncode == -signal.SIGKILL, f"it ended before it could be killed: {errors}"

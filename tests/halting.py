@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 
-path, mark, least, number = sys.argv[1], sys.argv[2].encode(), int(sys.argv[3]), int(sys.argv[4])
+path, mark, least, number = sys.argv[1], os.fsencode(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 del sys.argv[1:5]
 
 
@@ -24,8 +24,9 @@ def halt():
     while True:
         try:
             with open(path, "rb") as file:
-                if file.read().count(mark) >= least:
-                    break
+                data = file.read()
+            if (data.count(mark) if mark else len(data)) >= least:
+                break
         except FileNotFoundError:
             pass
         time.sleep(0.002)
@@ -39,7 +40,8 @@ main()
 
 
 def start_halting(file: Path, mark: str, least: int, number: int, *args: object) -> subprocess.Popen[str]:
-    """`arci ARGS` at work, which is sent the signal `number` once `file` holds `mark` so many times."""
+    """`arci ARGS` at work, which is sent the signal `number` once `file` holds `mark` so many times; with no mark, so
+    many bytes."""
     return subprocess.Popen(
         [sys.executable, "-c", _PROGRAM, str(file), mark, str(least), str(int(number)), *map(str, args)],
         stdin=subprocess.DEVNULL,
