@@ -7,7 +7,7 @@ import sys
 
 from arci.boundary.toolset import ToolsetServer
 from arci.guest import usercode
-from arci.guest.streams import write_all
+from arci.guest.streams import leave, write_all
 from arci.wire.framing import MAX_CONTROL_BYTES, LineDecoder
 from arci.wire.jsonrpc import Request, parse_trusted
 
@@ -51,7 +51,7 @@ def fork_environment(reference: str, root: str, uid: Optional[int], private: Seq
         except BaseException as error:
             usercode.show_error(error)
         finally:
-            _leave(code)
+            leave(code)  # what the recorder registered before the fork is not for this one to run
     for fd in (requests, reply, log):
         os.close(fd)
     return Pipes(pid, ask, answers, stderr)
@@ -102,12 +102,3 @@ def _loader(reference: str, root: str) -> Callable[[], Callable[..., Any]]:
         return factory
 
     return load
-
-
-def _leave(code: int) -> None:
-    """End without running what the recorder registered before the fork."""
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    finally:
-        os._exit(code & 0xFF)

@@ -6,10 +6,11 @@ import os
 import sys
 
 from arci.guest.options import options
+from arci.guest.streams import leave
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+    from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
 
     from arci.boundary.environment import Pipes
 
@@ -20,8 +21,8 @@ BROKEN = 70
 """Exit code of a recorder that is itself at fault; a `trouble` frame has said so."""
 
 
-def main(argv: Sequence[str]) -> int:
-    """Exit code 0 when the host ended it."""
+def main(argv: Sequence[str]) -> NoReturn:
+    """Never returns: exit code 0 when the host ended it."""
     asked = options(argv, ["root"], ["toolset", "uid", "silence-ms"])
     uid = int(asked["uid"]) if "uid" in asked else None
     incoming, outgoing = _claim_streams()
@@ -30,7 +31,8 @@ def main(argv: Sequence[str]) -> int:
     if uid is not None:
         _hide_memory()
     silence_s = int(asked["silence-ms"]) / 1000 if "silence-ms" in asked else None
-    return _record(asked["root"], uid, (incoming, outgoing, silence_s), pipes)
+    # What a custom fault has left running must not hold back the end, and tidying up would take a millisecond.
+    leave(_record(asked["root"], uid, (incoming, outgoing, silence_s), pipes))
 
 
 def _claim_streams() -> tuple[int, int]:

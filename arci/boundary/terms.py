@@ -63,6 +63,8 @@ class Terms:
         self.trial_id: str = trial["trial_id"]
         self.seed: int = trial["seed"]
         self.task: Dict[str, Any] = trial["task"]
+        self.rng_state: Any = trial.get("rng_state")
+        """Of the generator that a Python agent is given; None for other agents."""
         self.contract_calls: Optional[int] = contract["max_tool_calls"]
         self.forbidden: FrozenSet[str] = frozenset(contract["forbidden_tools"])
         self.calls_per_tool: Dict[str, int] = dict(contract["max_calls_per_tool"])

@@ -57,11 +57,7 @@ class WorkerRequests:
             handler(caller, request.params)
 
     def _trial(self, caller: Caller, params: Dict[str, Any]) -> None:
-        from random import Random  # only Python agents need it
-
-        # The state, not the seed: an agent that knew the seed could draw what the world and the faults draw.
-        state = Random(f"{self._terms.seed}:agent").getstate()
-        caller.answer({"task": self._terms.task, "rng_state": state})
+        caller.answer({"task": self._terms.task, "rng_state": self._terms.rng_state})
 
     def _ready(self, caller: Caller, params: Dict[str, Any]) -> None:
         """Held until the environment is ready too: its start must not be charged to the agent."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from random import Random
 from typing import Any
 
 from arci.isolation.base import Pod
 from arci.model.manifest import Budgets, Contract, FaultSpec, Manifest, Server
+from arci.model.trial import Trial
 from arci.run.attempt import Attempt
 from arci.run.places import server_argv, server_task_file, server_workdir
 
@@ -29,7 +31,12 @@ def begin_frame(pod: Pod, attempt: Attempt, rehearsed: Sequence[FaultSpec] | Non
             "environment": attempt.environment_token,
         },
         "servers": [_server(pod, server, trial.seed) for server in servers if replay is None],
-        "trial": {"trial_id": trial.trial_id, "seed": trial.seed, "task": trial.task},
+        "trial": {
+            "trial_id": trial.trial_id,
+            "seed": trial.seed,
+            "task": trial.task,
+            "rng_state": _rng(manifest, trial),
+        },
         "contract": _contract(manifest.contract),
         "budgets": _budgets(manifest.budgets),
         "upstreams": _upstreams(manifest),
@@ -37,6 +44,15 @@ def begin_frame(pod: Pod, attempt: Attempt, rehearsed: Sequence[FaultSpec] | Non
         "rehearsal": rehearsed is not None,
         **({} if replay is None else {"replay": replay.order()}),
     }
+
+
+def _rng(manifest: Manifest, trial: Trial) -> Any:
+    """The state with which a Python agent's generator begins; drawn up here, where `random` is imported anyway.
+
+    Not the seed: an agent that knew it could draw what the world and the faults draw.
+    """
+    is_python = manifest.arms[trial.arm].kind == "python"
+    return Random(f"{trial.seed}:agent").getstate() if is_python else None
 
 
 def _contract(contract: Contract) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,12 @@ def begin_frame(
         "type": "begin",
         "listen": ["unix:/s"],
         "tokens": {"agent": "a", "status": "s"},
-        "trial": {"trial_id": "c:00000:baseline", "seed": 7, "task": {"k": 1}},
+        "trial": {
+            "trial_id": "c:00000:baseline",
+            "seed": 7,
+            "task": {"k": 1},
+            "rng_state": random.Random("7:agent").getstate(),
+        },
         "contract": {"max_tool_calls": None, "forbidden_tools": [], "max_calls_per_tool": {}, **(contract or {})},
         "budgets": {
             "max_tool_calls": 30,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import select
 import signal
 import socket
@@ -138,7 +139,12 @@ class Recorder:
             tokens={"agent": "agent-token", "status": "status-token", "environment": "environment-token"},
             servers=changes.get("servers", []),
             upstreams=changes.get("upstreams", []),
-            trial={"trial_id": "c:00000:baseline", "seed": 7, "task": changes.get("task", {"order_id": "order-7"})},
+            trial={
+                "trial_id": "c:00000:baseline",
+                "seed": 7,
+                "task": changes.get("task", {"order_id": "order-7"}),
+                "rng_state": random.Random("7:agent").getstate(),
+            },
             contract={**contract, **changes.get("contract", {})},
             budgets={**budgets, **changes.get("budgets", {})},
             faults=changes.get("faults", []),

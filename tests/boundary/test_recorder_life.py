@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_host import result_of
+from small_host import DEADLINE_S, result_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -142,6 +142,30 @@ def test_a_custom_fault_is_loaded_from_the_users_code(bench: Any) -> None:
     assert result_of(recorder.connect().call("get_stock", sku="widget")) == 15
     recorder.finish()
     assert [e["fault"] for e in recorder.events("injection")] == ["faults:make"]
+
+
+def test_what_a_custom_fault_leaves_running_does_not_hold_back_the_end(bench: Any) -> None:
+    bench.write(
+        "faults",
+        """
+        import threading
+
+        class Lingering:
+            def __init__(self, params):
+                threading.Thread(target=threading.Event().wait).start()
+
+            def before(self, call, rng):
+                pass
+
+            after = before
+
+        make = Lingering
+        """,
+    )
+    recorder = bench.ready(faults=[{"name": "faults:make", "tool": None, "occurrence": {"kind": "every", "n": 0}}])
+    recorder.finish()
+    recorder.close()
+    assert recorder.process.wait(DEADLINE_S) == 0
 
 
 AS_INIT = """

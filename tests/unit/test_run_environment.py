@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import pytest
@@ -102,6 +103,18 @@ async def test_the_recorder_is_told_where_to_listen_and_what_to_start(monkeypatc
         "snapshot": takes,
     }
     assert begin["servers"][1]["argv"] is None
+
+
+async def test_a_python_agents_generator_is_told_and_never_another_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    frames = heard(monkeypatch)
+    await make_trial(ScriptedTrial())
+    await make_trial(ScriptedTrial(initial_state={}), experiment())
+    python, command = [frame["trial"] for frame in frames if frame["type"] == "begin"]
+    version, numbers, gauss = python["rng_state"]
+    generator = random.Random()
+    generator.setstate((version, tuple(numbers), gauss))
+    assert generator.random() == random.Random(f"{python['seed']}:agent").random()
+    assert command["rng_state"] is None
 
 
 async def test_a_toolset_is_named_in_the_recorders_argv_and_servers_are_not() -> None:
