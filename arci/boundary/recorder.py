@@ -137,7 +137,7 @@ def _end_group() -> None:
     """Ask what tools have left running to end, where this process leads a group of its own (not as PID 1: then the
     kernel ends everything with it)."""
     if os.getpgrp() == os.getpid() != 1:
-        import signal
+        import _signal  # type: ignore[import-not-found]  # what signal is made of; importing that would import enum
 
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        os.killpg(0, signal.SIGTERM)
+        _signal.signal(_signal.SIGTERM, _signal.SIG_IGN)
+        os.killpg(0, _signal.SIGTERM)
