@@ -39,6 +39,8 @@ def judge_start(facts: TrialFacts) -> Judgement | None:
 def judge_agent_end(facts: TrialFacts) -> Judgement | None:
     """FAIL or ERROR by the way the agent's process ended; None if it completed and the oracle has the word."""
     if facts.exit is None:
+        if facts.troubles:
+            return None  # what kept us from learning it is the reason, and decides
         return error(Ending.HARNESS, Blame.HARNESS, "nothing tells how the agent's guest ended")
     if facts.init.code is None and facts.init.signal is None:
         return _unreported(facts)

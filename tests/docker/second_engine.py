@@ -13,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,16 +54,21 @@ class SecondEngine:
 
     @contextmanager
     def full(self) -> Iterator[None]:
-        """Within, there is no room left on its disk, which must be in memory."""
+        """Within, there is no room on its disk, which must be in memory; nor is there once something is removed."""
         room = _bytes_of(self.disk)[0]
         # Who writes meanwhile needs more than was counted, and no disk shrinks below what it holds.
         end = time.monotonic() + _START_S
         while not _resize(self.disk, _bytes_of(self.disk)[1]):
             assert time.monotonic() < end, "it cannot be made smaller"
             time.sleep(0.01)
+        over = threading.Event()
+        shrinking = threading.Thread(target=_keep_full, args=(self.disk, over))
+        shrinking.start()
         try:
             yield
         finally:
+            over.set()
+            shrinking.join()
             assert _resize(self.disk, room)
 
     async def connect(self, monkeypatch: pytest.MonkeyPatch) -> Engine:
@@ -127,6 +133,13 @@ def _bytes_of(disk: Path) -> tuple[int, int]:
     """(in all, used)."""
     found = os.statvfs(disk)
     return found.f_blocks * found.f_frsize, (found.f_blocks - found.f_bfree) * found.f_frsize
+
+
+def _keep_full(disk: Path, over: threading.Event) -> None:
+    while not over.wait(0.005):
+        size, used = _bytes_of(disk)
+        if used < size:
+            _resize(disk, used)
 
 
 def _resize(disk: Path, size: int) -> bool:

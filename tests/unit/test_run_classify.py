@@ -126,6 +126,10 @@ CASES: dict[str, tuple[TrialFacts, str]] = {
     "arci-init itself crashed": (lost(Exit(139, 11)), "ERROR harness harness"),
     "stopped by us and no report": (lost(Exit(137, 9, killed_by_us=True)), "ERROR harness harness"),
     "no word of the engine": (replace(WELL, exit=None), "ERROR harness harness"),
+    "no word of an engine that broke": (
+        replace(WELL, exit=None, troubles=(Trouble(Blame.ENGINE, "it is mute", came_first=False),)),
+        "ERROR harness engine",
+    ),
     "the agent raised": (replace(WELL, failure=Failure("ValueError", "no")), "FAIL crash agent"),
     "a Python agent left without an answer": (replace(WELL, has_answer=False), "FAIL crash agent"),
     "the command is not there": (
