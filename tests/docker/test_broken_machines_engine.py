@@ -88,8 +88,8 @@ def left(own: SecondEngine) -> list[str]:
 
 
 def is_clean(own: SecondEngine) -> bool:
-    """After a clean-up. What a call that was given up has made after all, and nobody started, may be a young run's for
-    two minutes: until then it is left alone."""
+    """After a clean-up. A run is alive as long as one of its holders is, which an engine that fell mute may have to be
+    told; and what nobody started may be a young run's for two minutes."""
     assert arci("clean", env=own.env).exit_code == 0
     return left(own) == []
 
