@@ -56,8 +56,13 @@ class FakeEngine:
     _listener: socket.socket = field(default_factory=lambda: socket.socket(socket.AF_UNIX))
     _over: threading.Event = field(default_factory=threading.Event)
 
+    @property
+    def there(self) -> list[FakeContainer]:
+        """Its containers of this moment: each connection has a thread, which may make or remove one at any time."""
+        return list(self.containers.values())
+
     def of_role(self, role: str) -> list[FakeContainer]:
-        return [container for container in self.containers.values() if container.role == role]
+        return [container for container in self.there if container.role == role]
 
     def die(self) -> None:
         """Close every socket, and each new one at once, as an engine that is being killed."""
@@ -122,7 +127,7 @@ class FakeEngine:
         self, connection: socket.socket, request: str, method: str, bare: str, query: str, body: bytes
     ) -> str:
         def asked_to(patterns: set[str]) -> bool:
-            return any(re.search(pattern, request) for pattern in patterns)
+            return any(re.search(pattern, request) for pattern in tuple(patterns))
 
         if asked_to(self.loses):
             deaf, ours = socket.socketpair()
@@ -154,7 +159,7 @@ class FakeEngine:
         if bare.startswith("/volumes"):
             return self._volume(connection, method, bare.removeprefix("/volumes").strip("/"), body)
         if bare == "/containers/json":
-            return _json(connection, 200, [container.row for container in self.containers.values()])
+            return _json(connection, 200, [container.row for container in self.there])
         if bare == "/containers/create":
             return self._create(connection, parse_qs(query).get("name", [""])[0], json.loads(body))
         match = re.fullmatch(r"/containers/([^/]+)(?:/(\w+))?", bare)
@@ -166,7 +171,7 @@ class FakeEngine:
         return self._container(connection, method, verb, query, container)
 
     def _find(self, key: str) -> FakeContainer | None:
-        return next((c for c in self.containers.values() if key in (c.id, c.name)), None)
+        return next((c for c in self.there if key in (c.id, c.name)), None)
 
     def _volume(self, connection: socket.socket, method: str, name: str, body: bytes) -> str:
         if name == "create":
@@ -177,7 +182,7 @@ class FakeEngine:
             return _json(connection, 200, {"Volumes": list(self.volumes.values())})
         if method == "GET":  # the runtime's, always there
             return _json(connection, 200, {"Name": name, "Labels": {"dev.arci.kind": "runtime"}})
-        if any(name == m["Source"] for c in self.containers.values() for m in c.config["HostConfig"]["Mounts"]):
+        if any(name == m["Source"] for c in self.there for m in c.config["HostConfig"]["Mounts"]):
             return _json(connection, 409, {"message": f"remove {name}: volume is in use"})
         self.volumes.pop(name, None)
         return _send(connection, 204, b"")

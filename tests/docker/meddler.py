@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Meddler", "Rule", "drop", "fail", "hold_open", "late", "meddler"]
+__all__ = ["Meddler", "Rule", "drop", "fail", "hold", "hold_open", "late", "meddler"]
 
 Act = Callable[["Exchange"], None]
 _HEAD_BYTES = 1 << 20
@@ -19,17 +19,20 @@ _HEAD_BYTES = 1 << 20
 
 @dataclass
 class Rule:
-    """`act` on those requests whose `METHOD path` matches: on every `every`-th, at most `times` times (0: always)."""
+    """`act` on those requests whose `METHOD path` matches, once `when()` holds: on every `every`-th, at most `times`
+    times (0: always)."""
 
     pattern: str
     act: Act
     every: int = 1
     times: int = 0
+    when: Callable[[], object] = lambda: True
+    """Asked at each such request: so nobody outside must be quick enough to meddle in the middle of a run."""
     seen: int = 0
     done: int = 0
 
     def wants(self, line: str) -> bool:
-        if not re.search(self.pattern, line):
+        if not re.search(self.pattern, line) or not self.when():
             return False
         self.seen += 1
         if self.seen % self.every or (self.times and self.done >= self.times):
@@ -85,6 +88,11 @@ def late(seconds: float) -> Act:
 
 def drop(exchange: Exchange) -> None:
     """Close the connection without a word."""
+
+
+def hold(exchange: Exchange) -> None:
+    """Never answer, and let the engine hear nothing of it."""
+    exchange.over.wait()
 
 
 def hold_open(exchange: Exchange) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import secrets
 import tarfile
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
+import docker.errors
 from fake_container import IMAGE_ID, Behaviour, sleep
 from fake_engine import FakeEngine, fake_engine
 
@@ -152,6 +154,25 @@ def of_run(engine: Engine, run: RunPlan, *, everything: bool = True) -> list[dic
 
 def volumes_of_run(engine: Engine, run: RunPlan) -> list[str]:
     return [v["Name"] for v in engine.api.volumes(filters={"label": [f"{RUN}={run.run_id}"]})["Volumes"] or ()]
+
+
+def remove_run(engine: Engine, run_id: str) -> None:
+    """Whatever a run of a dead process has. To a sweep a holder that it was just making is a young run's."""
+    mine = {"label": [f"{RUN}={run_id}"]}
+    end = time.monotonic() + LIMIT_S
+    while True:  # what was asked for before it died may still be under way
+        containers = engine.api.containers(all=True, filters=mine)
+        volumes = engine.api.volumes(filters=mine)["Volumes"] or ()
+        if not containers and not volumes:
+            return
+        assert time.monotonic() < end, (containers, volumes)
+        for container in containers:
+            with suppress(docker.errors.APIError):  # being removed already
+                engine.api.remove_container(container["Id"], v=True, force=True)
+        for volume in volumes:
+            with suppress(docker.errors.APIError):
+                engine.api.remove_volume(volume["Name"], force=True)
+        time.sleep(0.1)
 
 
 @contextmanager

@@ -157,7 +157,20 @@ def _await(process: subprocess.Popen[bytes], root: Path) -> None:
 
 
 def _remove(root: Path) -> None:
+    """Those who kept its containers may outlive it by a moment, and take mounts and files away themselves."""
+    end = time.monotonic() + _START_S
+    while True:
+        for mount in _mounts_below(root):
+            subprocess.run(["umount", "--lazy", mount], check=False)
+        if not _mounts_below(root):
+            shutil.rmtree(root, ignore_errors=True)
+        if not root.exists():
+            return
+        assert time.monotonic() < end, f"it cannot be removed: {root}"
+        time.sleep(0.1)
+
+
+def _mounts_below(root: Path) -> list[str]:
+    """The innermost first."""
     mounts = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
-    for mount in sorted((m for m in mounts if m.startswith(f"{root}/")), reverse=True):
-        subprocess.run(["umount", "--lazy", mount], check=True)
-    shutil.rmtree(root)
+    return sorted((mount for mount in mounts if mount.startswith(f"{root}/")), reverse=True)

@@ -4,6 +4,7 @@ with cause and remedy, and the resumed run is complete and true."""
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -13,6 +14,7 @@ from typing import Any
 import anyio
 import pytest
 from e2e import EXAMPLES, arci, info, records, start_arci, until
+from halting import halted
 from hasty import hasty
 from second_engine import SecondEngine, own_engine
 
@@ -47,16 +49,15 @@ def own(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
 
 
 @contextmanager
-def at_work(own: SecondEngine, path: Path) -> Iterator[subprocess.Popen[str]]:
-    """`arci run` once its first trial is recorded in the run at `path`."""
-    process = start_arci("run", *EXPERIMENT, "--workers", 2, "--out", path.parent, "--json", env=own.env)
-    try:
-        until(lambda: process.poll() is not None or ((path / "trials.jsonl").exists() and records(path)), ENDS_S)
-        assert process.poll() is None, process.communicate()
+def at_work(
+    own: SecondEngine, path: Path, broken: Callable[[SecondEngine], AbstractContextManager[None]]
+) -> Iterator[subprocess.Popen[str]]:
+    """`arci run` whose engine is broken as soon as its first trial is recorded in the run at `path`: until it is, the
+    run stands still."""
+    argv = ("run", *EXPERIMENT, "--workers", 2, "--out", path.parent, "--json")
+    with halted(path, *argv, env=own.env) as process, broken(own):
+        process.send_signal(signal.SIGCONT)
         yield process
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def stopped(process: subprocess.Popen[str], path: Path) -> str:
@@ -117,7 +118,7 @@ def test_an_engine_that_breaks_in_mid_run_stops_the_run_which_is_resumed_once_it
 ) -> None:
     """N36, N49."""
     path = tmp_path / "retry-a-vs-b"
-    with hasty("engine", SILENCES_S), at_work(own, path) as process, broken(own):
+    with hasty("isolation.docker.engine", SILENCES_S), at_work(own, path, broken) as process:
         said = stopped(process, path)
     assert [words for words in told if words not in said] == [], said
     resumed(own, path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import secrets
 import sys
 import tarfile
 from collections.abc import Iterator
@@ -35,7 +36,8 @@ pytestmark = pytest.mark.anyio
 
 KEY = Key(b"k" * 32)
 TRIAL = "reserve-timeout:00000:candidate"
-TAG = "arci-test/bundle"
+TAG = f"arci-test/bundle-{secrets.token_hex(4)}"
+"""Of this session alone: others may test on the same engine."""
 INIT = Path(arci.__file__).parent / "_native"
 BASE = 'FROM scratch\nCOPY arci-init /arci-init\nCOPY note /note\nCMD ["/arci-init", "hold"]\n'
 AGENT = (

@@ -36,7 +36,8 @@ _WORLD = f'''
         def port(self) -> int:
             """The port of this world's own server, which answers to whoever is on its side."""
             number = self.listener.getsockname()[1]
-            socket.create_connection(("127.0.0.1", number)).close()
+            with socket.create_connection(("127.0.0.1", number)) as peer:
+                peer.recv(1)  # closed by then, and counted
             return number
 
         def look(self) -> dict:

@@ -8,25 +8,27 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from e2e import arci, info, records, started, until
+from hasty import hasty
 from sleepers import AT_ONCE, asleep, sleepers
 
 from arci.isolation.docker.engine import Engine
 from arci.isolation.docker.labels import EXPERIMENT, ROLE, RUN, TRIAL
 
-LIMIT_S = 2.0
-"""From the death of `arci` to the end of the last of its containers."""
+ONE_PRESS_S = {"_ONE_PRESS_S": 60.0}
+"""What passes a signal on may itself be kept waiting between the two."""
 
 
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """A run with `AT_ONCE` agents asleep. Whatever a test does, nothing of it is there afterwards."""
-    process, run = asleep(tmp_path, "docker")
+    monkeypatch.setenv("ARCI_SILENCE_MS", "3600000")  # so what ends is told by the end of its owner alone
+    with hasty("cli.signals", ONE_PRESS_S):
+        process, run = asleep(tmp_path, "docker")
     try:
         until(lambda: len([c for c in alive(run) if c["Labels"][ROLE] == "agent"]) == AT_ONCE)
         yield process, run
@@ -148,24 +150,21 @@ def test_a_stopped_run_leaves_nothing_and_knows_what_it_interrupted(
 
 
 def test_what_a_killed_run_started_stops_and_the_next_one_removes_it(
-    running: tuple[subprocess.Popen[str], Path], tmp_path: Path, engine: Engine
+    running: tuple[subprocess.Popen[str], Path], tmp_path: Path
 ) -> None:
     process, run = running
     in_flight = started(run)
-    killed_at = datetime.now().astimezone()
+    assert len(alive(run)) == 4 * AT_ONCE
     process.kill()
     process.communicate()
     until(lambda: not alive(run))
-    ends = [engine.api.inspect_container(c["Id"])["State"]["FinishedAt"] for c in containers(run)]
-    assert len(ends) == 4 * AT_ONCE
-    assert max(map(moment, ends)) - killed_at.timestamp() < LIMIT_S
     assert info(run)["state"] == "running"
     gated = arci("gate", run, "--json")
     assert gated.exit_code == 3
     assert sum(gated.json["conditions"][0]["interrupted"].values()) == len(in_flight) == AT_ONCE
     other = arci("run", sleepers(tmp_path / "other", "docker", sleep=False), "--out", tmp_path / "other", "--json")
     assert {record["outcome"] for record in records(other.run).values()} == {"PASS"}
-    assert left(run) == []
+    until(lambda: left(run) == [])  # the sweep of somebody else may have been first, and be under way
 
 
 def test_cleaning_leaves_a_living_run_alone(running: tuple[subprocess.Popen[str], Path]) -> None:
@@ -176,9 +175,3 @@ def test_cleaning_leaves_a_living_run_alone(running: tuple[subprocess.Popen[str]
     assert info(run)["run_id"] not in cleaned.json["runs"]
     assert {container["Id"] for container in alive(run)} == before
     assert process.poll() is None
-
-
-def moment(text: str) -> float:
-    """Seconds of the engine's time stamps, which have nanoseconds."""
-    whole, _, rest = text.rstrip("Z").partition(".")
-    return datetime.fromisoformat(f"{whole}.{rest[:6]:0<6}+00:00").timestamp()

@@ -115,17 +115,17 @@ def test_an_engine_that_dies_in_mid_run_is_an_error_of_every_pending_guest(fake:
 
 def test_an_engine_that_stops_answering_does_not_keep_us(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     """N19, N36: every step of leaving a run is bounded."""
-    for module, name in (
-        (containers_module, "CALL_S"),
-        (containers_module, "_CLEAN_UP_S"),
-        (guest_module, "_CALL_S"),
-        (removal_module, "_BOUND_S"),
-    ):
-        monkeypatch.setattr(module, name, 0.2)
 
     async def main() -> None:
         async with fake.pod() as pod:
             agent = await pod.start(Role.AGENT, AGENT)
+            for module, name in (  # not before: what is answered may take its time
+                (containers_module, "CALL_S"),
+                (containers_module, "_CLEAN_UP_S"),
+                (guest_module, "_CALL_S"),
+                (removal_module, "_BOUND_S"),
+            ):
+                monkeypatch.setattr(module, name, 0.2)
             fake.server.hangs.add("^(GET|POST|DELETE) ")
             assert await agent.wait(0.05) is None
             with pytest.raises(EngineError, match="did not answer within"):

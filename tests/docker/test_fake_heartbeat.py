@@ -150,7 +150,7 @@ def test_holders_and_every_guest_under_arci_init_listen(tmp_path: Path) -> None:
                 for role in (Role.BOUNDARY, Role.AGENT, Role.GRADER):
                     argv = pod.python(role, "recorder") if role is Role.BOUNDARY else ("x",)
                     await pod.start(role, ProcessSpec(argv))
-                for container in fake.server.containers.values():
+                for container in fake.server.there:
                     asked.setdefault(container.role, set()).add("--silence-ms" in container.config["Cmd"])
 
         anyio.run(main)

@@ -88,8 +88,9 @@ def test_a_late_reader_gets_everything_of_a_guest_that_has_ended(fake: Fake, mon
     body = bytes(range(256)) * 4096
 
     def behave(container: FakeContainer) -> None:
+        container.write(body[:4096])  # it is held back before its end is found
         container.state.update(Status="exited", Running=False, ExitCode=3)
-        for start in range(0, len(body), 4096):
+        for start in range(4096, len(body), 4096):
             container.write(body[start : start + 4096])
         container.cut()
 

@@ -12,7 +12,7 @@ from belongings import await_nothing_left, belongings
 from pods import runtime_image
 
 from arci.isolation.docker.engine import Engine
-from arci.isolation.docker.labels import labels
+from arci.isolation.docker.labels import HOLDER, labels
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def plant(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
         def planted(kind: str, owner: str) -> str:
             with monkeypatch.context() as patch:
                 patch.setenv("ARCI_OWNER", owner)
-                found = labels(str(uuid.uuid4()), "planted", "agent")
+                found = labels(str(uuid.uuid4()), "planted", HOLDER)  # young: no sweep of others takes it away
             if kind == "volume":
                 name = f"arci-planted-{secrets.token_hex(8)}"
                 engine.api.create_volume(name, labels=found)

@@ -40,7 +40,7 @@ def attempt(action):
     except OSError as error:
         return [type(error).__name__, error.errno]
 def relayed():
-    with socket.create_connection((host, int(port)), 10) as connection:
+    with socket.create_connection((host, int(port)), 50) as connection:
         connection.sendall(b"hello")
         return connection.makefile().read()
 def bind():

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import anyio
 import pytest
-from pods import KEEP, Said, ended, heard, plan, python, runtime_image, trial, within
+from pods import KEEP, LIMIT_S, Said, ended, heard, plan, python, runtime_image, trial, within
 
 from arci.isolation.base import ProcessSpec, RunPlan
 from arci.isolation.docker.engine import Engine
@@ -174,6 +174,7 @@ except OSError as error:
     within(main)
 
 
+@pytest.mark.timeout(300)
 def test_output_of_a_guest_that_ends_at_once_is_never_lost(isolation: DockerIsolation, run: RunPlan) -> None:
     """N18, N23, N24: one byte, and 1 MiB, with the exit code, every time; two workers at once."""
     body = hashlib.sha256(bytes(range(256)) * 4096).digest()
@@ -195,7 +196,7 @@ def test_output_of_a_guest_that_ends_at_once_is_never_lost(isolation: DockerIsol
             tasks.start_soon(worker, slots, "baseline")
             tasks.start_soon(worker, slots, "candidate")
 
-    within(main)
+    within(main, 4 * LIMIT_S)
 
 
 def test_a_background_child_that_holds_the_streams_does_not_hold_up_the_end(

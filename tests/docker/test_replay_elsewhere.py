@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import zstandard
 from e2e import Finished, arci, recorded, records, start_arci, until
+from meddler import Rule, hold, meddler
 from modelserver import KEY, asking, provider
 from second_engine import SecondEngine, second_engine  # noqa: F401  # the fixture is used by its name
 
@@ -78,13 +79,21 @@ async def test_a_failure_is_reproduced_on_an_engine_that_has_nothing_of_it(
 
 
 async def test_the_engine_that_made_it_replays_it_and_keeps_what_it_had(
-    bundle: Path, own_key: Mapping[str, str], engine: Engine
+    bundle: Path, own_key: Mapping[str, str], run: Path, failure: str, engine: Engine
 ) -> None:
-    before = tags(engine)
+    recorded_trial = read_recorded(run, failure)
+    images = await find_images(engine, recorded_trial.manifest, recorded_trial.trial.arm, where=str(run))
+    packed = {image.id for image in (await images.describe()).values()}  # others come and go on this engine
+
+    def named() -> dict[str, tuple[str, ...]]:
+        return {image: names for image, names in tags(engine).items() if image in packed}
+
+    before = named()
+    assert before.keys() == packed
     ended = arci("replay", bundle, env=own_key)
     assert ended.exit_code == 0, ended
     assert ended.stdout.startswith("REPRODUCED: FAIL completed")
-    assert {image: named for image, named in tags(engine).items() if image in before} == before
+    assert named() == before
 
 
 def stranger(bundle: Path, tmp_path: Path, *options: str) -> Finished:
@@ -179,12 +188,18 @@ async def test_what_a_killed_replay_lent_is_cleaned_and_what_a_living_one_lends_
     own_key: Mapping[str, str],
     second_engine: SecondEngine,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     other = await second_engine.connect(monkeypatch)
     env = {**own_key, "DOCKER_HOST": second_engine.url}
-    with start_arci("replay", bundle, env=env) as process:
+    # The first container after the holder is never made: it gets no further, and nobody outside must be quick.
+    next_one = Rule("^POST /containers/create", hold, when=lambda: holders(other))
+    with (
+        meddler(tmp_path, second_engine.url, next_one) as meddling,
+        start_arci("replay", bundle, env={**own_key, **meddling.env}) as process,
+    ):
         try:
-            until(lambda: holders(other), 300.0)
+            until(lambda: next_one.done or process.poll() is not None, 300.0)
             process.send_signal(signal.SIGSTOP)  # it lives, and gets no further
             living = lent(other)
             while_alive = arci("clean", "--json", env=env).json

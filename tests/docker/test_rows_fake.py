@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from fake_container import FakeContainer
 from fake_engine import FakeEngine
-from pods import KEEP, Fake, trial, within
+from pods import KEEP, LIMIT_S, Fake, trial, within
 
 from arci.errors import EngineError
 from arci.isolation.base import ProcessSpec
 from arci.isolation.docker import containers as containers_module
+from arci.isolation.docker import engine as engine_module
 from arci.model.trial import Role
 
 AGENT = ProcessSpec(("agent",))
@@ -80,14 +81,23 @@ def test_a_process_that_has_the_agents_number_in_another_namespace_lives_on(fake
 def test_a_start_that_was_never_answered_is_not_asked_for_again(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
     """N35, R4: what may be running once must not run twice; another attempt is another container."""
 
+    for name in ("_STILL_SILENT_S", "_MUTE_S"):  # after a call that was given up: it is no slower engine
+        monkeypatch.setattr(engine_module, name, LIMIT_S)
+
     async def main() -> None:
         async with fake.pod() as pod:
             with monkeypatch.context() as patch:
-                patch.setattr(containers_module, "CALL_S", 0.2)
+
+                def before(request: str, container: FakeContainer) -> None:
+                    if request == "POST attach":  # the call before the start: what is answered may take its time
+                        patch.setattr(containers_module, "CALL_S", 0.2)
+
+                fake.server.before = before
                 fake.server.loses = {"POST /containers/0*4/start"}
                 with pytest.raises(EngineError, match=r"start a container: .* did not answer within"):
                     await pod.start(Role.AGENT, AGENT)
             assert fake.server.of_role("agent") == []
+            fake.server.before = lambda request, container: None
             fake.server.loses = set()
             again = await pod.start(Role.AGENT, AGENT)
             assert again.container_id != f"{4:064x}"
