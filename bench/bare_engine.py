@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from arci.isolation.base import ProcessSpec, RunPlan, TrialPlan
+from arci.isolation.docker.connection import Connection
 from arci.isolation.docker.engine import Engine
 from arci.isolation.docker.guest import DockerGuest
 from arci.isolation.docker.isolation import image_refs
@@ -21,7 +22,6 @@ from arci.isolation.docker.labels import HOLDER, labels
 from arci.isolation.docker.roles import PodParts, guest_config
 from arci.isolation.docker.runtime import Runtime
 from arci.isolation.docker.spec import ImageFacts, container_config, holder_config
-from arci.isolation.docker.stream import AttachedStream
 from arci.model.manifest import Manifest
 from arci.model.trial import Role
 
@@ -105,13 +105,16 @@ def _slot(engine: Engine, manifest: Manifest, runtime: Runtime) -> Iterator[PodP
     files = min(manifest.isolation.files, 1024)
     volume = str(api.create_volume(**_sockets(own))["Name"])
     holders: list[DockerGuest] = []
+    kept = []  # the library's answers, which close their sockets with them
     try:
         for slot_volume in (volume, None):
             config = holder_config(
                 images["runtime"], labels=own, limits=manifest.isolation, files=files, slot_volume=slot_volume
             )
             container = str(api.create_container_from_config(config)["Id"])
-            holders.append(DockerGuest(engine, container, AttachedStream(api.attach_socket(container, _STREAMS))))
+            attached = api.attach_socket(container, _STREAMS)
+            kept.append(attached)
+            holders.append(DockerGuest(engine, container, Connection(getattr(attached, "_sock", attached))))
             api.start(container)
         yield PodParts(
             images=images,

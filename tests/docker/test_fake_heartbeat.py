@@ -15,9 +15,9 @@ from pods import on_fake, trial, until
 
 from arci.errors import UsageError
 from arci.isolation.base import ProcessSpec
+from arci.isolation.docker.connection import Connection
 from arci.isolation.docker.guest import DockerGuest
 from arci.isolation.docker.heartbeat import Heartbeat, silence_ms
-from arci.isolation.docker.stream import AttachedStream
 from arci.isolation.groups import task_group
 from arci.model.trial import Role
 
@@ -114,7 +114,7 @@ def test_a_stream_knows_that_somebody_waits() -> None:
     async def main() -> None:
         with ExitStack() as stack:
             ours, theirs = (stack.enter_context(end) for end in socket.socketpair())
-            stream = AttachedStream(ours)
+            stream = Connection(ours)
             async with task_group() as tasks:
                 tasks.start_soon(stream.send, b"x" * (8 << 20))
                 await until(lambda: stream.is_sending)

@@ -12,8 +12,8 @@ from pods import KEEP, LIMIT_S, Fake, ended, on_fake, plan, trial, until, within
 
 from arci.errors import EngineError
 from arci.isolation.base import ProcessSpec
+from arci.isolation.docker import connection as connection_module
 from arci.isolation.docker import guest as guest_module
-from arci.isolation.docker import stream as stream_module
 from arci.isolation.docker.guest import exit_of_state
 from arci.model.trial import Role
 
@@ -84,7 +84,7 @@ def test_a_late_reader_gets_everything_of_a_guest_that_has_ended(fake: Fake, mon
     """What nobody has read yet holds the guest back; its end must not cut what is on its way (N23)."""
     monkeypatch.setattr(guest_module, "_DRAIN_S", LIMIT_S)
     monkeypatch.setattr(guest_module, "_UNREAD_BYTES", 1000)
-    monkeypatch.setattr(stream_module, "_READ_BYTES", 1000)
+    monkeypatch.setattr(connection_module, "_READ_BYTES", 1000)
     body = bytes(range(256)) * 4096
 
     def behave(container: FakeContainer) -> None:

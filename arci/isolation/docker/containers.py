@@ -6,28 +6,29 @@ Used by holders and pods alike. What could not be removed is kept by name, never
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import anyio.abc
 
 from arci.errors import EngineError
+from arci.isolation.docker import container_calls
 from arci.isolation.docker.dialect import podman_config, podman_volume
 from arci.isolation.docker.engine import Engine
 from arci.isolation.docker.guest import DockerGuest
 from arci.isolation.docker.heartbeat import Heartbeat
 from arci.isolation.docker.removal import Removal
-from arci.isolation.docker.stream import AttachedStream
 
 __all__ = ["CALL_S", "Containers"]
+
+T = TypeVar("T")
 
 CALL_S = 60.0
 """Deadline of one engine call: far above what a loaded engine takes, far below for ever."""
 _CLEAN_UP_S = 120.0
 """Deadline of removing the things of one pod, and of removing everything at the end of a run."""
-_STREAMS = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
 
 
 class Containers:
@@ -40,8 +41,8 @@ class Containers:
         self._tasks = tasks
         self._heartbeat = Heartbeat(tasks)
         self._guests: dict[str, DockerGuest] = {}
-        self._containers = Removal(engine, partial(engine.api.remove_container, v=True, force=True))
-        self._volumes = Removal(engine, partial(engine.api.remove_volume, force=True))
+        self._containers = Removal(engine, partial(container_calls.remove, engine.http))
+        self._volumes = Removal(engine, partial(container_calls.remove_volume, engine.http))
 
     @property
     def leaks(self) -> tuple[str, ...]:
@@ -59,7 +60,7 @@ class Containers:
         container_id = await self._create(config)
         try:
             guest = await self._attach(container_id)
-            await self._ask("start a container", self.engine.api.start, container_id)
+            await self._ask("start a container", container_calls.start, container_id)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await self._remove_container(container_id)
@@ -78,7 +79,7 @@ class Containers:
         wanted = podman_volume(arguments) if self.engine.is_podman else dict(arguments)
         self._volumes.add(name)
         with anyio.CancelScope(shield=True):  # else it could be made after we have removed everything
-            await self._ask("create a volume", _create_volume, self.engine.api, wanted)
+            await self._ask("create a volume", container_calls.create_volume, wanted)
         return name
 
     async def remove(self, guests: tuple[DockerGuest, ...], volumes: tuple[str, ...]) -> None:
@@ -109,18 +110,15 @@ class Containers:
         wanted = podman_config(config, self.processes) if self.engine.is_podman else dict(config)
         self._containers.add(name)
         with anyio.CancelScope(shield=True):
-            created = await self._ask("create a container", self.engine.api.create_container_from_config, wanted, name)
+            container_id = await self._ask("create a container", container_calls.create, wanted, name)
         self._containers.forget(name)
-        container_id: str = created["Id"]
         self._containers.add(container_id)
         return container_id
 
     async def _attach(self, container_id: str) -> DockerGuest:
         with anyio.CancelScope(shield=True):  # else nobody would close the socket
-            attached = await self._ask(
-                "attach to a container", self.engine.api.attach_socket, container_id, dict(_STREAMS)
-            )
-        guest = DockerGuest(self.engine, container_id, AttachedStream(attached))
+            stream = await self._ask("attach to a container", container_calls.attach, container_id)
+        guest = DockerGuest(self.engine, container_id, stream)
         self._guests[container_id] = guest
         return guest
 
@@ -129,8 +127,8 @@ class Containers:
             guest.close()
         await self._containers.remove(container_id)
 
-    async def _ask(self, operation: str, function: Any, *args: Any) -> Any:
-        return await self.engine.call(operation, function, *args, timeout_s=CALL_S)
+    async def _ask(self, operation: str, function: Callable[..., Awaitable[T]], *args: object) -> T:
+        return await self.engine.ask(operation, function, self.engine.http, *args, timeout_s=CALL_S)
 
     def _tell_leaks(self) -> None:
         containers = [_short(key) for key in (*self._containers.leaks, *self._containers.rest)]
@@ -150,7 +148,3 @@ class Containers:
 def _short(key: str) -> str:
     """An id as people know it; a name as it is."""
     return key if key.startswith("arci-") else key[:12]
-
-
-def _create_volume(api: Any, arguments: dict[str, Any]) -> Any:
-    return api.create_volume(**arguments)

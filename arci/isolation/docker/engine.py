@@ -1,4 +1,5 @@
-"""The only place that makes a docker client: finds the engine, agrees on a version, and calls it from worker threads.
+"""The only place that makes a docker client: finds the engine, agrees on a version, and calls it: from worker threads,
+or on the event loop what is asked for every container.
 
 Every call has a deadline of our own (a socket timeout is none), one that takes long is given up once the engine answers
 nothing at all, and every foreign error leaves as EngineError.
@@ -11,7 +12,7 @@ import math
 import os
 import socket
 import weakref
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -26,8 +27,10 @@ import docker.utils
 
 from arci.errors import EngineError, EngineUnavailable
 from arci.isolation.docker.client import Client
+from arci.isolation.docker.dial import Dialer
 from arci.isolation.docker.dialect import LIBPOD_HEADER
 from arci.isolation.docker.endpoint import Endpoint, TlsFiles, find_endpoints
+from arci.isolation.docker.http import Http
 from arci.isolation.docker.threads import begin_in_thread, in_thread
 from arci.isolation.docker.trouble import FOREIGN, engine_error, late_error, mute_error
 
@@ -58,14 +61,15 @@ NEWEST_VERSION = docker.constants.DEFAULT_DOCKER_API_VERSION
 
 
 class Engine:
-    """An engine that answered. `api` is the library's client, for functions given to `call`."""
+    """An engine that answered. `api` is the library's client, for functions given to `call`; `http` is for `ask`."""
 
     def __init__(self, api: docker.APIClient, endpoint: Endpoint, *, is_podman: bool = False) -> None:
         self.api = api
+        self.http = Http(Dialer(endpoint), api.api_version, _headers(api))
         self.is_podman = is_podman
         self.endpoint = endpoint.url
         self.why = endpoint.why
-        self._close = weakref.finalize(self, api.close)
+        self._close = weakref.finalize(self, _close, api, self.http)
         self._limiter = anyio.CapacityLimiter(_THREADS)
         self.is_mute = False
         """It has answered no call since one was given up: what can wait for another time should."""
@@ -77,6 +81,14 @@ class Engine:
 
         As long as the engine is mute an ordinary call has less time, so that what is due after one another ends soon.
         """
+        work = partial(function, *args, **kwargs)
+        return await self._within(operation, lambda: begin_in_thread(work), timeout_s)
+
+    async def ask(self, operation: str, function: Callable[..., Awaitable[T]], *args: Any, timeout_s: float) -> T:
+        """`await function(*args)`, which asks `http`; otherwise as `call`."""
+        return await self._within(operation, lambda: asyncio.ensure_future(function(*args)), timeout_s)
+
+    async def _within(self, operation: str, begin: Callable[[], asyncio.Future[T]], timeout_s: float) -> T:
         is_short = self.is_mute and _MUTE_S < timeout_s <= _ORDINARY_S
         limit_s, begun_s = _MUTE_S if is_short else timeout_s, anyio.current_time()
         with anyio.move_on_after(limit_s):
@@ -84,7 +96,7 @@ class Engine:
                 await self._expect_a_sign(operation, _STILL_SILENT_S)
             try:
                 async with self._limiter:
-                    return await self._answered(operation, begin_in_thread(partial(function, *args, **kwargs)))
+                    return await self._answered(operation, begin())
             except FOREIGN as error:
                 raise engine_error(operation, error) from error
         self.is_mute = self.is_mute or self._heard_s < begun_s
@@ -187,6 +199,17 @@ def _client(endpoint: Endpoint, version: str, *, timeout_s: int) -> docker.APICl
     # A proxy or CA bundle of the environment is for the outside world, never for the engine.
     client.trust_env = False
     return client
+
+
+def _headers(api: docker.APIClient) -> dict[str, str]:
+    """As the library's client: `HttpHeaders` of docker's configuration is for proxies that ask who comes."""
+    configured: dict[str, str] = api._general_configs.get("HttpHeaders") or {}  # type: ignore[attr-defined]
+    return {"User-Agent": docker.constants.DEFAULT_USER_AGENT, **configured}
+
+
+def _close(api: docker.APIClient, http: Http) -> None:
+    http.close()
+    api.close()
 
 
 def _tls(files: TlsFiles) -> docker.tls.TLSConfig:

@@ -10,9 +10,10 @@ import anyio
 
 from arci.errors import EngineError
 from arci.isolation.base import Chunk, Exit
+from arci.isolation.docker import container_calls
+from arci.isolation.docker.connection import Connection
 from arci.isolation.docker.demux import Demux
 from arci.isolation.docker.engine import Engine
-from arci.isolation.docker.stream import AttachedStream
 from arci.isolation.docker.trouble import is_not_running
 
 __all__ = ["DockerGuest"]
@@ -31,7 +32,7 @@ _UNREAD_BYTES = 16 << 20
 
 
 class DockerGuest:
-    def __init__(self, engine: Engine, container_id: str, stream: AttachedStream) -> None:
+    def __init__(self, engine: Engine, container_id: str, stream: Connection) -> None:
         self.container_id = container_id
         self._engine = engine
         self._stream = stream
@@ -165,8 +166,13 @@ class DockerGuest:
 
     async def _signal(self, name: str) -> None:
         try:
-            await self._engine.call(
-                "signal a container", self._engine.api.kill, self.container_id, name, timeout_s=_CALL_S
+            await self._engine.ask(
+                "signal a container",
+                container_calls.kill,
+                self._engine.http,
+                self.container_id,
+                name,
+                timeout_s=_CALL_S,
             )
         except EngineError as error:
             if not is_not_running(error):
@@ -192,10 +198,9 @@ class DockerGuest:
                 self.close()
 
     async def _inspect(self) -> dict[str, dict[str, object]]:
-        answer: dict[str, dict[str, object]] = await self._engine.call(
-            "inspect a container", self._engine.api.inspect_container, self.container_id, timeout_s=_CALL_S
+        return await self._engine.ask(
+            "inspect a container", container_calls.inspect, self._engine.http, self.container_id, timeout_s=_CALL_S
         )
-        return answer
 
     def _tell(self) -> None:
         self._news.set()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import anyio
 
@@ -19,9 +19,9 @@ _PAUSE_S = 0.2
 
 
 class Removal:
-    """`function(key)` removes one thing, by id or name. Used for all containers, and for all volumes, of a run."""
+    """`await function(key)` removes one thing, by id or name. For all containers, and for all volumes, of a run."""
 
-    def __init__(self, engine: Engine, function: Callable[[str], object]) -> None:
+    def __init__(self, engine: Engine, function: Callable[[str], Awaitable[object]]) -> None:
         self._engine = engine
         self._function = function
         self._here: set[str] = set()
@@ -76,7 +76,7 @@ class Removal:
             for attempt in range(_TRIES):
                 await anyio.sleep(attempt * _PAUSE_S)
                 try:
-                    await self._engine.call("remove", self._function, key, timeout_s=_BOUND_S)
+                    await self._engine.ask("remove", self._function, key, timeout_s=_BOUND_S)
                 except EngineError as error:
                     if error.status == 404:
                         return None

@@ -10,6 +10,7 @@ import requests.exceptions
 import urllib3.exceptions
 
 from arci.errors import EngineError
+from arci.isolation.docker.http import Refused
 
 __all__ = ["FOREIGN", "engine_error", "is_not_running", "late_error", "mute_error"]
 
@@ -18,9 +19,10 @@ FOREIGN = (
     requests.exceptions.RequestException,
     urllib3.exceptions.HTTPError,
     http.client.HTTPException,
+    Refused,
     OSError,
 )
-"""Whatever the client library lets through."""
+"""Whatever the client library, or our own, lets through."""
 
 _TIMEOUTS = (requests.exceptions.Timeout, urllib3.exceptions.TimeoutError, TimeoutError)
 
@@ -40,6 +42,8 @@ def engine_error(operation: str, error: BaseException) -> EngineError:
     if isinstance(error, docker.errors.APIError):
         message = str(error.explanation or error)
         return EngineError(operation, _sentence(message), status=error.status_code, hint=_hint(message))
+    if isinstance(error, Refused):
+        return EngineError(operation, _sentence(error.message), status=error.status, hint=_hint(error.message))
     if _is_timeout(error):
         return EngineError(operation, "the engine did not answer in time.")
     message = str(error) or type(error).__name__
