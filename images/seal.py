@@ -28,6 +28,10 @@ def write() -> None:
     mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
     if not compileall.compile_dir(ROOT / "lib", quiet=1, invalidation_mode=mode):
         sys.exit("some of the library could not be compiled")
+    sys.path.append(str(ROOT / "lib"))
+    from arci.guest.packing import write_packs
+
+    write_packs(str(ROOT / "lib" / "packs"))
     NOTE.write_text(content_sha256())
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
 from arci.guest.options import options
+from arci.guest.packs import unpack
 from arci.guest.streams import leave
 
 TYPE_CHECKING = False
@@ -77,6 +79,7 @@ def _is_hidden_by_a_change_of_uid() -> bool:
 
 
 def _record(root: str, uid: Optional[int], channel: Tuple[int, int, Optional[float]], pipes: Optional[Pipes]) -> int:
+    unpack("engine")
     from arci.boundary.engine import Engine
     from arci.boundary.host import HostPort
     from arci.boundary.loop import Loop
@@ -89,6 +92,8 @@ def _record(root: str, uid: Optional[int], channel: Tuple[int, int, Optional[flo
         processes.adopt(TOOLSET, pipes)
     try:
         engine = Engine(_fault_loader(root), _snapshot_argv(root), _fixture_argv(root))
+        gc.freeze()
+        gc.enable()
         return Loop(engine, host, SocketPort(), processes).run()
     except Exception as error:
         sys.excepthook(type(error), error, error.__traceback__)

@@ -1,5 +1,6 @@
 """Starts a guest by name: `python3 -I -S <runtime>/arci/guest/launch.py NAME ARGS...`. Parsed on any Python 3."""
 
+import gc
 import os
 import sys
 
@@ -22,8 +23,14 @@ def main() -> int:
     if len(sys.argv) < 2 or sys.argv[1] not in GUESTS:
         sys.stderr.write(f"arci: guest {sys.argv[1:2]}; one of {', '.join(GUESTS)}\n")
         return 64
+    # What an import makes stays: to search it for garbage again and again is an eighth of a recorder's start. It is
+    # turned on for code that is not ours, and when a recorder begins to serve.
+    gc.disable()
     # At the end of the path: nothing of the user's may be shadowed by what lies beside ARCI.
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    from arci.guest.packs import unpack
+
+    unpack(sys.argv[1])
     module = GUESTS[sys.argv[1]]
     __import__(module)
     code: int = sys.modules[module].main(sys.argv[2:])

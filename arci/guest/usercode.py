@@ -5,6 +5,7 @@ Guests start without site-packages and switch them on just before they import th
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -28,8 +29,11 @@ class NotFound(ImportError):
 def enable(root: str) -> None:
     """Give user code the path it would have as a program in `root`: `root`, PYTHONPATH, Python's own, site-packages.
 
-    ARCI's runtime comes last, so that `arci.agent` can be imported and nothing is shadowed.
+    ARCI's runtime comes last, so that `arci.agent` can be imported and nothing is shadowed. Garbage is collected from
+    now on, as in any program.
     """
+    gc.freeze()
+    gc.enable()
     sys.pycache_prefix = None  # it was for our own modules: an image's bytecode lies beside its sources
     declared = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]  # -I hid it from the interpreter
     own = [p for p in sys.path if p != _RUNTIME]

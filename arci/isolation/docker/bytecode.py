@@ -32,7 +32,11 @@ _SOURCE = f"""
 import compileall, py_compile, sys
 sys.pycache_prefix = {BYTECODE_DIR!r}
 mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
-sys.exit(not compileall.compile_dir({RUNTIME_DIR + "/lib"!r}, quiet=2, invalidation_mode=mode))
+if not compileall.compile_dir({RUNTIME_DIR + "/lib"!r}, quiet=2, invalidation_mode=mode):
+    sys.exit(1)
+sys.path.append({RUNTIME_DIR + "/lib"!r})
+from arci.guest.packing import write_packs
+write_packs({BYTECODE_DIR!r})
 """
 
 
