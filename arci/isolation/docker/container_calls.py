@@ -50,4 +50,4 @@ async def create_volume(http: Http, arguments: Mapping[str, Any]) -> None:
 
 
 async def remove_volume(http: Http, name: str) -> None:
-    await http.ask("DELETE", f"/volumes/{name}", force=1)
+    await http.ask("DELETE", f"/volumes/{name}")

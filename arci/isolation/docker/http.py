@@ -114,6 +114,8 @@ class _Answer:
 
     def __init__(self) -> None:
         self.is_whole = False
+        self.can_go_on = False
+        """Another request may follow on its connection."""
         self.rest = b""
         """What came after the head of an answer that makes the connection a stream."""
         self._body = bytearray()
@@ -143,12 +145,7 @@ class _Answer:
         self._body += data
 
     def on_message_complete(self) -> None:
-        self.is_whole = True
-
-    @property
-    def can_go_on(self) -> bool:
-        """Another request may follow on its connection."""
-        return bool(self._parser.should_keep_alive())
+        self.is_whole, self.can_go_on = True, self._parser.should_keep_alive()
 
     def value(self) -> Any:
         """Its JSON. Refused for an error, ConnectionError for what is none."""
