@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
+import anyio.to_thread
 import docker
 import pytest
 
@@ -73,6 +74,7 @@ class Script:
         self.path = str(path)
         self.heard: list[tuple[str, dict[str, str], bytes]] = []
         self.connections = 0
+        self.has_heard = threading.Event()
         self.hung_up = threading.Event()
         """The other side has closed a connection."""
         self._answers = answers
@@ -104,6 +106,7 @@ class Script:
                 body = file.read(int(fields.get("content-length", 0)))
                 answer = self._answers.pop(0)
                 self.heard.append((line, fields, body))
+                self.has_heard.set()
                 if self._pause is not None:
                     self._pause.wait(LIMIT_S)
                 if answer is None:
@@ -341,8 +344,7 @@ def test_a_request_that_is_given_up_takes_its_connection_along(tmp_path: Path) -
             http = client(server)
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(http.ask, "GET", "/a")
-                while not server.heard:
-                    await anyio.sleep(0.001)
+                await anyio.to_thread.run_sync(server.has_heard.wait, LIMIT_S)
                 tasks.cancel_scope.cancel()
             go_on.set()
             answer = await http.ask("GET", "/b")
