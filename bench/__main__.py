@@ -242,8 +242,8 @@ async def bench(options: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--trials", type=int, default=150, help="trials of a round")
-    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--trials", type=int, default=100, help="trials of a round")
+    parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--workers", type=int, default=default_workers())
     parser.add_argument("--out", type=Path, default=Path("build/bench.json"))
     options = parser.parse_args()

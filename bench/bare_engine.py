@@ -1,6 +1,6 @@
 """What the engine itself costs: the containers of a trial, attached as a trial's are, and empty.
 
-The yardstick of `make bench`. Uses the engine's client directly, in threads; nothing of a trial's choreography.
+The yardstick of `make bench`. Uses the library's client directly, in threads; nothing of a trial's choreography.
 """
 
 from __future__ import annotations

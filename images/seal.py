@@ -31,7 +31,7 @@ def write() -> None:
     sys.path.append(str(ROOT / "lib"))
     from arci.guest.packing import write_packs
 
-    write_packs(str(ROOT / "lib" / "packs"))
+    write_packs(str(ROOT / "lib" / "arci" / "guest" / "__pycache__"))
     NOTE.write_text(content_sha256())
 
 

@@ -34,8 +34,7 @@ PACKS = {
 recorder when it comes to its engine, need not be in it again: see `BEFORE`."""
 BEFORE = {"engine": "recorder"}
 
-_LIBRARY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-_DIRECTORY = sys.pycache_prefix or os.path.join(_LIBRARY, "packs")
+_DIRECTORY = sys.pycache_prefix or os.path.join(os.path.dirname(os.path.abspath(__file__)), "__pycache__")
 
 
 def file_name(name: str) -> str:

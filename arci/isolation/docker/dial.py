@@ -32,6 +32,7 @@ class Dialer:
         self._socket_path = "/" + url.removeprefix(_UNIX).lstrip("/") if url.startswith(_UNIX) else None
         parts = urlsplit(url)
         self._files = endpoint.tls or TlsFiles(None, None, None, verify=True) if parts.scheme == "https" else None
+        self._context: ssl.SSLContext | None = None  # made once: it reads files
         self._address = (parts.hostname or "localhost", parts.port or 0)
         is_unix = self._socket_path is not None
         self.host = "localhost" if is_unix else parts.netloc
@@ -52,7 +53,8 @@ class Dialer:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._files is None:
                 return sock
-            return _tls(self._files).wrap_socket(sock, server_hostname=self._address[0])
+            self._context = self._context or _tls(self._files)
+            return self._context.wrap_socket(sock, server_hostname=self._address[0])
         except BaseException:
             sock.close()
             raise
