@@ -32,7 +32,6 @@ def enable(root: str) -> None:
     ARCI's runtime comes last, so that `arci.agent` can be imported and nothing is shadowed. Garbage is collected from
     now on, as in any program.
     """
-    gc.freeze()
     gc.enable()
     sys.pycache_prefix = None  # it was for our own modules: an image's bytecode lies beside its sources
     declared = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]  # -I hid it from the interpreter
