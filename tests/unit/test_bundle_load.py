@@ -28,6 +28,8 @@ class FakeApi:
     """The part of an engine that keeps images. `is_classic`: an image is called by its configuration, else by another
     digest. `says`: what it answers to a load."""
 
+    api_version = "1.41"
+
     def __init__(self, *, is_classic: bool = True, arch: str = "amd64", says: Iterable[dict[str, Any]] = ()) -> None:
         self.is_classic, self.arch, self.says = is_classic, arch, tuple(says)
         self.images_: dict[str, dict[str, Any]] = {}
@@ -92,7 +94,7 @@ def not_found() -> docker.errors.APIError:
 
 
 def engine_of(api: FakeApi) -> Engine:
-    return Engine(cast(docker.APIClient, api), Endpoint("fake://", "a test made it"))
+    return Engine(cast(docker.APIClient, api), Endpoint("unix:///nowhere", "a test made it"))
 
 
 @pytest.mark.parametrize("is_classic", [True, False])

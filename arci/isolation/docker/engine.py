@@ -24,6 +24,7 @@ import docker.constants
 import docker.errors
 import docker.tls
 import docker.utils
+import docker.utils.config
 
 from arci.errors import EngineError, EngineUnavailable
 from arci.isolation.docker.client import Client
@@ -65,7 +66,7 @@ class Engine:
 
     def __init__(self, api: docker.APIClient, endpoint: Endpoint, *, is_podman: bool = False) -> None:
         self.api = api
-        self.http = Http(Dialer(endpoint), api.api_version, _headers(api))
+        self.http = Http(Dialer(endpoint), api.api_version, _headers())
         self.is_podman = is_podman
         self.endpoint = endpoint.url
         self.why = endpoint.why
@@ -201,9 +202,9 @@ def _client(endpoint: Endpoint, version: str, *, timeout_s: int) -> docker.APICl
     return client
 
 
-def _headers(api: docker.APIClient) -> dict[str, str]:
+def _headers() -> dict[str, str]:
     """As the library's client: `HttpHeaders` of docker's configuration is for proxies that ask who comes."""
-    configured: dict[str, str] = api._general_configs.get("HttpHeaders") or {}  # type: ignore[attr-defined]
+    configured: dict[str, str] = docker.utils.config.load_general_config().get("HttpHeaders") or {}
     return {"User-Agent": docker.constants.DEFAULT_USER_AGENT, **configured}
 
 
