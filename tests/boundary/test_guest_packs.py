@@ -122,7 +122,9 @@ except ValueError:
 
 def test_user_code_has_garbage_collected_as_in_any_program(tmp_path: Path) -> None:
     """Our own start goes without it."""
-    (tmp_path / "oracle.py").write_text("import gc\n\ndef oracle(task, state):\n    return gc.isenabled() and gc.get_freeze_count() == 0\n")
+    (tmp_path / "oracle.py").write_text(
+        "import gc\n\ndef oracle(task, state):\n    return gc.isenabled() and gc.get_freeze_count() == 0\n"
+    )
     request = {"nonce": "n", "task": {}, "final_state": {}, "evidence": {}}
     argv = [sys.executable, "-I", "-S", str(LAUNCH), "grader", "--ref", "oracle:oracle", "--root", str(tmp_path)]
     done = subprocess.run(
