@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from arci.isolation.base import ProcessSpec, RunPlan, TrialPlan
@@ -36,15 +36,15 @@ def empty_trials_per_s(engine: Engine, manifest: Manifest, runtime: Runtime, *, 
     """Trials per second of the three containers that a trial has, which run an empty Python program: create, attach,
     start, read to the end, remove, and nothing else."""
     api: Any = engine.api
-    with _slots(engine, manifest, runtime, workers) as slots:
+    with _slot(engine, manifest, runtime) as parts:
         plan = RunPlan(str(uuid.uuid4()), manifest, workers), TrialPlan("bench", "baseline", 1)
         process = ProcessSpec(_EMPTY, stdin=b"", env={})
+        configs = [guest_config(*plan, parts, role, process) for role in ROLES]
         # Not through arci-init: what is ours is not the engine's.
-        empty = {"Entrypoint": [_EMPTY[0]], "Cmd": list(_EMPTY[1:])}
-        configs = [[{**guest_config(*plan, parts, role, process), **empty} for role in ROLES] for parts in slots]
+        configs = [{**config, "Entrypoint": [_EMPTY[0]], "Cmd": list(_EMPTY[1:])} for config in configs]
 
-        def trial(number: int) -> None:
-            for config in configs[number % len(configs)]:
+        def trial(_: int) -> None:
+            for config in configs:
                 container = str(api.create_container_from_config(config)["Id"])
                 attached = api.attach_socket(container, _STREAMS)
                 api.start(container)
@@ -56,8 +56,7 @@ def empty_trials_per_s(engine: Engine, manifest: Manifest, runtime: Runtime, *, 
 
 
 def plain_trials_per_s(engine: Engine, manifest: Manifest, runtime: Runtime, *, trials: int, workers: int) -> float:
-    """The same of as many containers that only have the limits: no volume, no directory, nobody attached, and one pair
-    of holders on the engine."""
+    """The same of as many containers that only have the limits: no volume, no directory, nobody attached."""
     api: Any = engine.api
     with _slot(engine, manifest, runtime) as parts:
         config = container_config(
@@ -94,14 +93,6 @@ def _read_to_end(attached: Any) -> None:
         pass
     stream.close()
     attached.close()
-
-
-@contextmanager
-def _slots(engine: Engine, manifest: Manifest, runtime: Runtime, workers: int) -> Iterator[list[PodParts]]:
-    """As many as a run of so many workers has, a pair of holders each: an engine takes longer for a container the more
-    others there are (12 idle ones instead of 2: a tenth)."""
-    with ExitStack() as stack:
-        yield [stack.enter_context(_slot(engine, manifest, runtime)) for _ in range(workers * len(manifest.arms))]
 
 
 @contextmanager
