@@ -22,7 +22,7 @@ class Client(docker.APIClient):
         self, method: str, url: str, *args: Any, **options: Any
     ) -> requests.Response:
         """As the library's session would, but for a Unix socket it looks up no proxy, no certificate, no password file
-        and no cookie: half of what a call costs us, and a trial makes a dozen."""
+        and no cookie: half of what a call costs us."""
         data = options.get("data")
         if args or options.keys() - _PLAIN or not url.startswith("http+docker://") or not _is_text(data):
             return super().request(method, url, *args, **options)
